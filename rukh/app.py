@@ -1,0 +1,60 @@
+"""The builder of a branded command line: a name, a version, and everything behind it. {S05 S07}
+
+    from rukh.app import Application
+
+    def main() -> None:
+        Application("acme", "1.4.0").main()
+
+The core imposes no executable: the reference CLI in `rukh.reference` is such an application like any other. Its home is
+`<NAME>_HOME` or the user data directory under its own name, so that two applications never share one by accident.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from rukh.values.errors import RukhError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class Application:
+    """One named command line. `program` is the argument vector that starts it again, for pasted configurations.
+
+    Raises RKL027 for a name that is no word of lower-case letters, digits and hyphens.
+    """
+
+    def __init__(self, name: str, version: str, *, program: list[str] | None = None) -> None:
+        if _NAME.fullmatch(name) is None:
+            raise RukhError("RKL027", f"{name!r} is no name of an application", mend="use [a-z][a-z0-9-]*")
+        self.name = name
+        self.version = version
+        self.program = program
+
+    def run(self, argv: list[bytes] | None = None) -> int:
+        """Run one command line (without the program's own name); the exit status."""
+        from rukh.cli.main import run
+
+        words = [os.fsencode(word) for word in sys.argv[1:]] if argv is None else argv
+        program = self.program or [os.path.abspath(sys.argv[0])]
+        return run(self.name, self.version, program, words, os.environ)
+
+    def main(self) -> NoReturn:
+        """Run this process's command line and leave with its exit status.
+
+        Leaves without the interpreter's teardown, which would cost more than many a call: nothing is open that an
+        ordinary end would save.
+        """
+        status = self.run()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass  # the reader went away; there is nobody left to tell
+        os._exit(status)

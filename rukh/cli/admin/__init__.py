@@ -1,0 +1,84 @@
+"""Administration: the owner's and the publisher's words, over click. Never on the path of a call.
+
+One module a subject, one function a verb, all of one shape: options in, one call into the core, one document out. The
+document is shown readably, or as it is under `--json`. A verb's module is loaded when its word is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from rukh.cli.admin.shown import Shown
+from rukh.cli.context import Context
+from rukh.cli.output import write_out
+from rukh.cli.words import BUILT
+from rukh.values.errors import RukhError
+
+_MODULES = {
+    "check": "authoring",
+    "keygen": "authoring",
+    "pack": "authoring",
+    "sign": "authoring",
+    "catalog": "authoring",
+    "trust": "packages",
+    "source": "packages",
+    "install": "packages",
+    "update": "packages",
+    "remove": "packages",
+    "list": "packages",
+    "profile": "profile",
+    "mcp": "endpoints",
+    "task": "endpoints",
+    "help": "helping",
+}
+
+
+class _Words(click.Group):
+    """The root's words, each loaded from its module when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        found: click.Command = getattr(import_module(f"{__name__}.{_MODULES[cmd_name]}"), f"{cmd_name}_verb")
+        return found
+
+
+def administer(context: Context, words: list[str]) -> int:
+    """Run one administrative command line; the exit status. Raises RKL025 for a word that is only reserved yet."""
+    if words[0] not in BUILT:
+        raise RukhError(
+            "RKL025",
+            f"{words[0]} is reserved, and this version does not have it yet",
+            place=words[0],
+            mend=f"see {context.name} --help",
+        )
+    root = _Words(name=context.name)
+    try:
+        answer: Any = root.main(args=words, prog_name=context.name, standalone_mode=False, obj=context)
+    except click.ClickException as error:
+        raise _usage(error, context) from error
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    if not isinstance(answer, Shown):
+        return int(answer or 0)  # click's own exits, such as --help
+    write_out(answer.rendered())
+    return answer.status
+
+
+def _usage(error: click.ClickException, context: Context) -> RukhError:
+    """click's complaint as a refusal of ours, with the way to the verb's help."""
+    place = ""
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        place = error.ctx.command_path
+    return RukhError(
+        "RKL028",
+        error.format_message(),
+        place=place,
+        mend=f"see {place or context.name} --help",
+    )

@@ -1,0 +1,87 @@
+"""The publisher's verbs: check, keygen, pack, sign, catalog. They need no home."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from rukh.cli.admin.shown import Shown, json_option
+from rukh.contract.descriptor import check
+from rukh.contract.diagnostics import has_errors, render_json, render_text
+from rukh.sources.catalog import build_catalog
+from rukh.sources.forms import read_file
+from rukh.sources.keys import PRIVATE_FILE, PUBLIC_FILE, generate
+from rukh.sources.pack import pack, sign
+from rukh.store.database import utc_ms
+from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES
+
+_FINDINGS = 1
+
+
+@click.command("check")
+@click.argument("file")
+@json_option
+def check_verb(file: str, as_json: bool) -> Shown:
+    """Check the descriptor FILE: exit 0 when clean, 1 with findings."""
+    checked = check(read_file(os.path.realpath(file), LIMIT_DESCRIPTOR_BYTES, "RKT040"))
+    diagnostics = checked.diagnostics
+    status = _FINDINGS if has_errors(diagnostics) else 0
+    text = render_text(file, diagnostics) or f"{file}: no findings\n"
+    return Shown(render_json(file, diagnostics), json=as_json, text=text, status=status)
+
+
+@click.command("keygen")
+@click.option("--out", "directory", required=True, metavar="DIR", help="Where the two files are written.")
+@json_option
+def keygen_verb(directory: str, as_json: bool) -> Shown:
+    """Make a publisher's key pair: publisher.key (private, 0600) and publisher.pub."""
+    os.makedirs(directory, exist_ok=True)
+    public = generate(directory)
+    document = {
+        "keyId": public.key_id,
+        "private": os.path.join(directory, PRIVATE_FILE),
+        "public": os.path.join(directory, PUBLIC_FILE),
+    }
+    return Shown(document, json=as_json)
+
+
+@click.command("pack")
+@click.argument("directory", metavar="DIR")
+@click.option("--out", "file", required=True, metavar="FILE", help="The artifact to write.")
+@json_option
+def pack_verb(directory: str, file: str, as_json: bool) -> Shown:
+    """Pack the extension in DIR into one artifact; the same files give the same bytes."""
+    packed = pack(directory, file)
+    document = {
+        "artifact": file,
+        "package": packed.package,
+        "version": packed.version,
+        "size": packed.size,
+        "sha256": packed.artifact,
+        "tree": packed.tree,
+        "leftOut": list(packed.left_out),
+    }
+    return Shown(document, json=as_json)
+
+
+@click.command("sign")
+@click.argument("file", metavar="FILE")
+@click.option("--key", required=True, metavar="KEY", help="The publisher's private key.")
+@json_option
+def sign_verb(file: str, key: str, as_json: bool) -> Shown:
+    """Sign the artifact FILE; the signature is written beside it."""
+    return Shown({"artifact": file, "signature": sign(file, key, utc_ms())}, json=as_json)
+
+
+@click.command("catalog")
+@click.argument("directory", metavar="DIR")
+@json_option
+def catalog_verb(directory: str, as_json: bool) -> Shown:
+    """Write catalog.json from the signed artifacts in DIR."""
+    made = build_catalog(directory)
+    document = {
+        "releases": [{"package": offer.package, "version": offer.version} for offer in made.offers],
+        "unsigned": list(made.unsigned),
+    }
+    return Shown(document, json=as_json)

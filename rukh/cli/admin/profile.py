@@ -1,0 +1,58 @@
+"""The owner's verbs about the profile: show, apply."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from rukh.cli.admin.homes import active_of, opened
+from rukh.cli.admin.shown import Shown, json_option
+from rukh.cli.context import Context
+from rukh.contract.profile import export_toml, read_owner_profile
+from rukh.host.ledger import StoreLedger, apply_owner_part
+from rukh.sources.forms import read_file
+from rukh.values.errors import RukhError
+from rukh.values.registry import LIMIT_PROFILE_BYTES
+
+
+@click.group("profile")
+def profile_verb() -> None:
+    """The owner's configuration, as it is published."""
+
+
+@profile_verb.command("show")
+@click.option("--toml", "as_toml", is_flag=True, help="As an owner's file, ready to be edited and applied.")
+@json_option
+@click.pass_obj
+def profile_show(context: Context, as_toml: bool, as_json: bool) -> Shown:
+    """Show the active profile and its revision."""
+    with opened(context, create=True) as store:
+        active = active_of(store)
+    if as_toml:
+        return Shown(active.profile, json=False, text=export_toml(active.profile))
+    document: dict[str, Any] = {"revision": active.revision, "profile": active.profile}
+    return Shown(document, json=as_json)
+
+
+@profile_verb.command("apply")
+@click.argument("file")
+@json_option
+@click.pass_obj
+def profile_apply(context: Context, file: str, as_json: bool) -> Shown:
+    """Publish the owner's FILE as the new profile; installed packages stay."""
+    data = read_file(os.path.realpath(file), LIMIT_PROFILE_BYTES, "RKF001")
+    owner = read_owner_profile(_text(file, data))
+    with opened(context, create=True) as store:
+        published = apply_owner_part(StoreLedger(store), store.home, owner)
+    return Shown({"revision": published.revision}, json=as_json)
+
+
+def _text(file: str, data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise RukhError(
+            "RKV001", f"byte {error.start} is not UTF-8", place=file, mend="save it as UTF-8"
+        ) from error

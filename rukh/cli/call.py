@@ -1,0 +1,223 @@
+"""A call from the terminal: words → route → typed inputs → the host → what is shown.
+
+The supervisor is forked first, before the database opens, since no connection may cross a fork. Nothing of a result is
+shown before its outcome is committed. A revision that is published between resolution and capture sends the words
+round again. RK-CAPT-002 RK-CLI-065
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from rukh.cli.lexer import lex
+from rukh.cli.output import output_form, show_error, show_outcome, write_out
+from rukh.host.invocation import Call, CommitFailed, Host, Moved
+from rukh.host.invoker import Cancel
+from rukh.host.spawner import Spawner
+from rukh.host.streams import Streams
+from rukh.store.calls import Caller
+from rukh.store.home import open_home
+from rukh.store.store import Store
+from rukh.values.errors import RukhError
+from rukh.values.reader import read
+from rukh.values.registry import (
+    EXIT_EXECUTION_FAILED,
+    LIMIT_CLI_DEADLINE_MILLISECONDS,
+    LIMIT_INPUT_BYTES,
+    LIMIT_INPUT_DEPTH,
+    LIMIT_INPUT_ELEMENTS,
+    LIMIT_MESSAGE_IN_BYTES,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rukh.cli.context import Context
+    from rukh.cli.lexer import Lexed
+    from rukh.store.profiles import Active, Route
+
+# How often the words are resolved again because a publication came between.
+_ATTEMPTS = 8
+_USER = "user:local"
+# What each signal says about who stops the call.
+_CAUSES = {signal.SIGINT: "caller", signal.SIGTERM: "scope_closed", signal.SIGHUP: "scope_closed"}
+
+
+def call_words(context: Context, words: list[str], *, before: int = 0) -> int:
+    """Run what `words` (path and options) name; the exit status. `before` counts the words in front, for places."""
+    return _Terminal(context, words, before, identity=None).status()
+
+
+def call_identity(context: Context, words: list[str], *, before: int = 0) -> int:
+    """`run IDENTITY …`: reaches every installed command, whatever its path, and takes `--inputs`."""
+    if not words or words[0].startswith("-"):
+        raise RukhError(
+            "RKL020",
+            "the identity of a command is missing",
+            place="run",
+            mend=f"write {context.name} run PACKAGE/COMMAND; see {context.name} list",
+        )
+    return _Terminal(context, words[1:], before + 1, identity=words[0]).status()
+
+
+class _Terminal:
+    """One call from its words to its exit status."""
+
+    def __init__(self, context: Context, words: list[str], before: int, identity: str | None) -> None:
+        self.context = context
+        self.words = words
+        self.before = before
+        self.identity = identity
+
+    def status(self) -> int:
+        home = open_home(self.context.home, create=False)
+        spawner = Spawner.start(one_call=True)
+        store = Store(home)
+        try:
+            return self._attempts(Host(store, spawner), store)
+        finally:
+            spawner.close()
+            store.database.fold()
+
+    def _attempts(self, host: Host, store: Store) -> int:
+        for _ in range(_ATTEMPTS):
+            active = store.profiles.active()
+            if active is None:
+                raise RukhError(
+                    "RKS008",
+                    "nothing is installed here yet",
+                    place=self.context.home,
+                    mend="install an extension",
+                )
+            try:
+                return self._resolved(host, store, active)
+            except Moved:
+                continue
+        raise RukhError("RKS004", "the profile changes faster than a call can start", mend="try again")
+
+    def _resolved(self, host: Host, store: Store, active: Active) -> int:
+        if self.identity is not None:
+            record = store.profiles.command(active.generation, self.identity)
+            if record is None:
+                raise RukhError(
+                    "RKL021",
+                    f"no installed command has the identity {self.identity}",
+                    place=self.identity,
+                    mend=f"see {self.context.name} list",
+                )
+            return self._call(host, active, record, self.words, self.before)
+        route = store.profiles.resolve(active.generation, leading_words(self.words))
+        if route is None or route.kind == "group":
+            return self._no_command(store, active, route)
+        record = store.profiles.command(active.generation, route.identity)
+        if record is None:
+            raise RukhError(
+                "RKS006", f"the record of {route.identity} is missing", mend="restore the database"
+            )
+        return self._call(host, active, record, self.words[route.used :], self.before + route.used)
+
+    def _no_command(self, store: Store, active: Active, route: Route | None) -> int:
+        """Help of a group, or the refusal that names the nearest command."""
+        from rukh.cli.browse import group_page, unknown
+
+        return (unknown if route is None else group_page)(self.context, store, active, self.words)
+
+    def _call(
+        self, host: Host, active: Active, record: dict[str, Any], tokens: list[str], before: int
+    ) -> int:
+        form = output_form(tokens)
+        call = Call(active, record, {}, Caller("cli", _USER, _USER), LIMIT_CLI_DEADLINE_MILLISECONDS)
+        try:
+            lexed = lex(record, tokens, before, inputs=self.identity is not None)
+            if lexed.core.help:
+                return self._help(record)
+            call.supplied = supplied(lexed)
+            call.stdin = -1 if lexed.core.inputs == "-" else 0
+        except RukhError as error:
+            return show_outcome(self.context, host.reject(call, error), record, form)
+        return self._run(host, call, form)
+
+    def _run(self, host: Host, call: Call, form: str) -> int:
+        cancel = Cancel()
+        for number in _CAUSES:
+            signal.signal(
+                number, lambda number, _frame: cancel.request(_CAUSES[signal.Signals(number)]) and None
+            )
+        try:
+            finished = host.invoke(call, Streams.live(1 if form == "plain" else 2, 2), cancel)
+        except CommitFailed as failure:
+            show_error(self.context, failure.cause, form, invocation=failure.invocation)
+            return EXIT_EXECUTION_FAILED
+        return show_outcome(self.context, finished, call.record, form)
+
+    def _help(self, record: dict[str, Any]) -> int:
+        from rukh.cli.browse import command_page
+
+        write_out(command_page(self.context, record).encode())
+        return 0
+
+
+def leading_words(words: list[str]) -> list[str]:
+    """The words before the first option: what a path can be made of."""
+    for count, word in enumerate(words):
+        if word.startswith("-") or not word:
+            return words[:count]
+    return words
+
+
+def supplied(lexed: Lexed) -> dict[str, Any]:
+    """The inputs by parameter id: those of the words, of `--read`, or of the one document of `--inputs`."""
+    if lexed.core.inputs is not None:
+        return read_inputs(lexed.core.inputs)
+    return {**lexed.supplied, **{name: read_text(path) for name, path in lexed.core.reads.items()}}
+
+
+def read_inputs(path: str) -> dict[str, Any]:
+    """The JSON object in a file, or in standard input for `-`."""
+    document = read(
+        _bytes(path, LIMIT_MESSAGE_IN_BYTES),
+        max_bytes=LIMIT_MESSAGE_IN_BYTES,
+        max_depth=LIMIT_INPUT_DEPTH,
+        max_members=2 * LIMIT_INPUT_ELEMENTS,
+    )
+    if not isinstance(document, dict):
+        raise RukhError(
+            "RKL022",
+            "the inputs are not a JSON object",
+            place="--inputs",
+            mend='write {"parameter": value, …}',
+        )
+    return document
+
+
+def read_text(path: str) -> str:
+    """The text of a file, strictly UTF-8, read with the caller's rights."""
+    try:
+        return _bytes(path, LIMIT_INPUT_BYTES).decode()
+    except UnicodeDecodeError as error:
+        raise RukhError(
+            "RKV001", f"byte {error.start} of {path} is not UTF-8", place="--read", mend="give a UTF-8 file"
+        ) from error
+
+
+def _bytes(path: str, limit: int) -> bytes:
+    try:
+        source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed right below)
+        try:
+            data = source.read(limit + 1)
+        finally:
+            if path != "-":
+                source.close()
+    except OSError as error:
+        raise RukhError(
+            "RKL023",
+            f"{path} cannot be read: {os.strerror(error.errno or 0)}",
+            place=path,
+            mend="name a readable file",
+        ) from error
+    if len(data) > limit:
+        raise RukhError("RKV009", f"{path} is larger than {limit} bytes", place=path, mend="give less")
+    return data

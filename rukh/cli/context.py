@@ -1,0 +1,31 @@
+"""What every verb is told: which application this is, and which home it works in."""
+
+from __future__ import annotations
+
+import os
+
+from rukh.store.home import default_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Context:
+    """The application's name and version, its words for a shell, and the path of the home.
+
+    `program` is the argument vector that starts this application again, for configurations that others paste.
+    """
+
+    __slots__ = ("home", "name", "program", "version")
+
+    def __init__(self, name: str, version: str, home: str, program: list[str]) -> None:
+        self.name = name
+        self.version = version
+        self.home = home
+        self.program = program
+
+
+def home_of(name: str, option: str | None, environ: Mapping[str, str]) -> str:
+    """The home: the option, else the environment, else the user data directory."""
+    return os.path.abspath(option) if option is not None else default_home(name, environ)

@@ -1,0 +1,270 @@
+"""Base help, from declarations alone: it starts nothing, opens nothing and asks nobody. RK-CLI-050
+
+Every page has the same shape: the usage line, what it is for, then sections of two columns, label and text.
+Text is wrapped to the width that is passed in; a label too wide for its column has a line of its own. What a
+publisher wrote passes `printable` before it is laid out. RK-CLI-070
+
+A route is `(path, kind, identity, summary)`: `path` a tuple of words, `kind` one of command, alias and group.
+"""
+
+from __future__ import annotations
+
+from rukh.cli.text import NARROWEST, columns, pad, printable, quote, wrap
+from rukh.values.canonical import canonical
+from rukh.values.errors import RukhError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    Row = tuple[str, str]
+    Route = tuple[tuple[str, ...], str, str, str]
+
+# Columns: a page narrower than this cannot hold two columns; a wider label starts its text on the next line.
+_NARROWEST = 40
+_WIDEST_LABEL = 30
+_USAGE_INDENT = len("Usage: ")
+# A choice with more text than this is named in the notes, not in the label.
+_WIDEST_CHOICE = 24
+
+_METAVARS = {
+    "string": "TEXT",
+    "integer": "INTEGER",
+    "number": "NUMBER",
+    "decimal": "DECIMAL",
+    "boolean": "true|false",
+}
+_GLOBAL_ROWS = [
+    ("    --home DIR", "The home to work in"),
+    ("-h, --help", "Show this help"),
+    ("    --version", "Show the version"),
+]
+_JSON_ROW = ("    --json", "Print the result as one JSON document")
+_CORE_ROWS = [
+    ("    --envelope", "Print the whole outcome as one JSON document"),
+    ("    --read ID=FILE", "Fill a string parameter from a file"),
+]
+
+
+def command_help(app_name: str, record: dict[str, Any], width: int) -> str:
+    """The page of one compiled command, at most `width` columns where its words allow it."""
+    width = max(width, _NARROWEST)
+    parameters = record["parameters"]
+    arguments = [_argument_row(p) for p in parameters if p["form"] == "positional"]
+    options = [_option_row(p) for p in parameters if p["form"] != "positional"]
+    blocks = [
+        _usage(app_name, record, width),
+        _paragraph(record["summary"], width),
+        _paragraph(record["description"], width, multiline=True),
+        _section("Arguments", arguments, width),
+        _section("Options", options, width),
+        _section("Options of every command", _core_rows(record), width),
+        _section("Aliases", [(_words(app_name, alias), "") for alias in record["aliases"]], width),
+        _examples(app_name, record["examples"], width),
+    ]
+    return _page(blocks)
+
+
+def group_help(app_name: str, path: tuple[str, ...], routes: Sequence[Route], width: int) -> str:
+    """The page of the group at `path`: what stands directly below it."""
+    width = max(width, _NARROWEST)
+    usage = f"Usage: {_words(app_name, path)} COMMAND ..."
+    return _page([usage, *_below(path, routes, width)])
+
+
+def root_help(app_name: str, routes: Sequence[Route], core_words: list[Row], width: int) -> str:
+    """The page of the application: installed commands, the core's words, and the options before the path."""
+    width = max(width, _NARROWEST)
+    core = [(printable(word), printable(summary)) for word, summary in core_words]
+    blocks = [
+        f"Usage: {app_name} [OPTIONS] COMMAND ...",
+        *_below((), routes, width),
+        _section("Core commands", core, width),
+        _section("Options", _GLOBAL_ROWS, width),
+    ]
+    return _page(blocks)
+
+
+def unknown_command(
+    app_name: str, words: list[str], routes: Sequence[Route], core_words: list[str]
+) -> RukhError:
+    """The refusal of a path that names no command, with the nearest one; RKL018. RK-CLI-054
+
+    `words` are the words of the path as they were given; `core_words` the words of the core itself.
+    """
+    from rukh.values.nearest import nearest
+
+    groups = {path[:length] for path, _, _, _ in routes for length in range(len(path))}
+    known = 0
+    while known < len(words) and tuple(words[: known + 1]) in groups:
+        known += 1
+    group, wrong = tuple(words[:known]), words[known] if known < len(words) else ""
+    siblings = {path[known] for path, _, _, _ in routes if len(path) > known and path[:known] == group}
+    meant = nearest(wrong, siblings.union(() if group else core_words)) if wrong else None
+    message = f"{wrong!r} is not a command of {_words(app_name, group)}" if wrong else "no command is named"
+    mend = f"see {_words(app_name, group)} --help"
+    if meant is not None:
+        mend = f"did you mean {_words(app_name, (*group, meant))}?"
+    return RukhError("RKL018", message, place=" ".join([*group, wrong]).rstrip(), mend=mend)
+
+
+def _page(blocks: list[str]) -> str:
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _words(app_name: str, path: tuple[str, ...] | list[str]) -> str:
+    return " ".join([app_name, *path])
+
+
+def _usage(app_name: str, record: dict[str, Any], width: int) -> str:
+    words = ["[ARGUMENT ...]"]
+    if record["mapping"]["kind"] != "passthrough":
+        positionals = [_usage_word(p) for p in record["parameters"] if p["form"] == "positional"]
+        words = ["[OPTIONS]", *positionals]
+    usage = " ".join(["Usage:", _words(app_name, record["path"]), *words])
+    return f"\n{' ' * _USAGE_INDENT}".join(wrap(usage, width - _USAGE_INDENT))
+
+
+def _usage_word(parameter: dict[str, Any]) -> str:
+    return _label(parameter) if parameter["required"] else f"[{_label(parameter)}]"
+
+
+def _label(parameter: dict[str, Any]) -> str:
+    return f"{parameter['id'].upper()}{_repeats(parameter['type'])}"
+
+
+def _repeats(declared: dict[str, Any]) -> str:
+    return " ..." if declared["kind"] == "list" else ""
+
+
+def _paragraph(text: str, width: int, multiline: bool = False) -> str:
+    return "\n".join(wrap(printable(text or "", multiline), width))
+
+
+def _section(title: str, rows: list[Row], width: int) -> str:
+    return "\n".join([f"{title}:", *_two_columns(rows, width)]) if rows else ""
+
+
+def _two_columns(rows: list[Row], width: int) -> list[str]:
+    widest = max(columns(label) for label, _ in rows)
+    column = min(widest, _WIDEST_LABEL, width - NARROWEST - 4) + 4
+    lines: list[str] = []
+    for label, text in rows:
+        parts = wrap(text, width - column) if text else []
+        if not parts or columns(label) + 4 > column:
+            lines.append(f"  {label}")
+        else:
+            lines.append(pad(f"  {label}", column) + parts.pop(0))
+        lines += [" " * column + part for part in parts]
+    return lines
+
+
+def _argument_row(parameter: dict[str, Any]) -> Row:
+    metavar = _metavar(parameter["type"])
+    return _label(parameter), _text(parameter, [] if metavar in ("TEXT", "CHOICE") else [metavar])
+
+
+def _option_row(parameter: dict[str, Any]) -> Row:
+    short = [name for name in parameter["names"] if not name.startswith("--")]
+    long = [name for name in parameter["names"] if name.startswith("--")]
+    if parameter["form"] == "flag":
+        long += [f"--no-{name[2:]}" for name in long]
+        value = ""
+    else:
+        value = f" {_metavar(parameter['type'])}{_repeats(parameter['type'])}"
+    return ("" if short else "    ") + ", ".join([*short, *long]) + value, _text(parameter, [])
+
+
+def _core_rows(record: dict[str, Any]) -> list[Row]:
+    if record["mapping"]["kind"] == "passthrough":
+        return []
+    taken = any("-h" in p["names"] for p in record["parameters"] if p["form"] != "positional")
+    help_row = ("    --help" if taken else "-h, --help", "Show this help")
+    return [help_row, *([_JSON_ROW] if record["result"] else []), *_CORE_ROWS]
+
+
+def _metavar(declared: dict[str, Any]) -> str:
+    kind = declared["kind"]
+    if kind == "list":
+        return _metavar(declared["items"])
+    if kind == "choice":
+        words = "|".join(printable(value) for value in declared["values"])
+        return words if columns(words) <= _WIDEST_CHOICE else "CHOICE"
+    return _METAVARS[kind]
+
+
+def _text(parameter: dict[str, Any], notes: list[str]) -> str:
+    declared = parameter["type"]
+    notes = [*notes, *_bounds(declared)]
+    if declared["kind"] == "list":
+        notes += [*_bounds(declared["items"]), _span(declared, "minItems", "maxItems", " items")]
+    if "default" in parameter:
+        notes.append(f"default {_default(parameter['default'])}")
+    if parameter["required"]:
+        notes.append("required")
+    note = "; ".join(printable(note) for note in notes if note)
+    summary = printable(parameter["summary"] or "")
+    return f"{summary} [{note}]".lstrip() if note else summary
+
+
+def _bounds(declared: dict[str, Any]) -> list[str]:
+    kind = declared["kind"]
+    if kind == "string":
+        return [_span(declared, "minLength", "maxLength", " characters")]
+    if kind == "choice" and _metavar(declared) == "CHOICE":
+        return ["one of " + ", ".join(declared["values"])]
+    return [_span(declared, "minimum", "maximum", "")]
+
+
+def _span(declared: dict[str, Any], least: str, most: str, unit: str) -> str:
+    """`1 to 200 characters`, with one side or none where the other is not declared."""
+    low, high = (_number(declared[name]) if name in declared else "" for name in (least, most))
+    if low and high:
+        return f"{low} to {high}{unit}"
+    if low or high:
+        return f"at least {low}{unit}" if low else f"at most {high}{unit}"
+    return ""
+
+
+def _number(value: Any) -> str:
+    """A bound: a number, or the exact text of a decimal."""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def _default(value: Any) -> str:
+    return value if isinstance(value, str) and value else canonical(value)
+
+
+def _examples(app_name: str, examples: list[dict[str, Any]], width: int) -> str:
+    lines: list[str] = []
+    for example in examples:
+        lines.append("  " + printable(" ".join([app_name, *(quote(word) for word in example["argv"])])))
+        summary = wrap(printable(example.get("summary") or ""), width - 6)
+        lines += [f"      {line}" for line in summary if line]
+    return "\n".join(["Examples:", *lines]) if lines else ""
+
+
+def _below(path: tuple[str, ...], routes: Sequence[Route], width: int) -> list[str]:
+    """The sections of what stands directly below `path`, by kind, each in order of its words."""
+    depth = len(path)
+    below = [route for route in sorted(routes, key=lambda route: route[0]) if route[0][:depth] == path]
+    commands = {identity: words for words, kind, identity, _ in below if kind == "command"}
+    blocks = []
+    for title, wanted in (("Commands", "command"), ("Groups", "group"), ("Aliases", "alias")):
+        rows = []
+        for words, kind, identity, summary in below:
+            if len(words) != depth + 1 or kind != wanted:
+                continue
+            if kind == "alias" and identity in commands:
+                summary = f"same as {' '.join(commands[identity])}"
+            elif kind == "group" and not summary:
+                summary = ", ".join(_children(words, below))
+            rows.append((words[-1], printable(summary or "")))
+        blocks.append(_section(title, rows, width))
+    return blocks
+
+
+def _children(path: tuple[str, ...], routes: Sequence[Route]) -> list[str]:
+    depth = len(path)
+    return [words[-1] for words, _, _, _ in routes if len(words) == depth + 1 and words[:depth] == path]

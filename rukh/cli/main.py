@@ -1,0 +1,102 @@
+"""From the process's words to its exit status. Administration, and click with it, is loaded only for its own words.
+
+Every refusal arrives here as a `RukhError` and leaves as text or JSON on standard error with the exit status of its
+rule; no traceback reaches a user. RK-ADM-011
+"""
+
+from __future__ import annotations
+
+import os
+
+from rukh.cli.context import Context, home_of
+from rukh.cli.lexer import decode_argv, split_core
+from rukh.values.errors import RukhError
+from rukh.values.registry import EXIT_CALLER_CANCELLED, RESERVED_WORDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rukh.cli.lexer import Globals
+
+
+def run(name: str, version: str, program: list[str], argv: list[bytes], environ: Mapping[str, str]) -> int:
+    """Run one command line of the application `name`; the exit status."""
+    context = Context(name, version, "", program)
+    words: list[str] = []
+    try:
+        words = decode_argv(argv)
+        options, rest = split_core(words)
+        context.home = home_of(name, options.home, environ)
+        return _dispatch(context, options, rest, len(words) - len(rest))
+    except RukhError as error:
+        return _refused(context, error, words)
+    except KeyboardInterrupt:
+        return EXIT_CALLER_CANCELLED
+    except (
+        Exception
+    ) as fault:  # the outermost border: a fault of ours is reported, never shown as a traceback
+        return _refused(context, _internal(fault), words)
+
+
+def _dispatch(context: Context, options: Globals, rest: list[str], before: int) -> int:
+    if options.version:
+        from rukh.cli.output import write_out
+
+        write_out(f"{context.name} {context.version}\n".encode())
+        return 0
+    return dispatch_words(context, [] if options.help else rest, before)
+
+
+def dispatch_words(context: Context, rest: list[str], before: int = 0) -> int:
+    """Run the words behind the options of the core; without any, the root's help."""
+    if not rest:
+        from rukh.cli.browse import root_page
+
+        return root_page(context)
+    word = rest[0]
+    if word == "run":
+        from rukh.cli.call import call_identity
+
+        return call_identity(context, rest[1:], before=before + 1)
+    if word == "mcp" and rest[1:2] == ["serve"]:
+        from rukh.cli.serve import serve_words
+
+        return serve_words(context, rest[2:])
+    if word in RESERVED_WORDS:
+        from rukh.cli.admin import administer
+
+        return administer(context, rest)
+    return _call(context, rest, before)
+
+
+def _call(context: Context, rest: list[str], before: int) -> int:
+    from rukh.store.home import exists
+
+    if not exists(context.home):
+        from rukh.cli.browse import unknown_in_empty_home
+
+        raise unknown_in_empty_home(context, rest)
+    from rukh.cli.call import call_words
+
+    return call_words(context, rest, before=before)
+
+
+def _refused(context: Context, error: RukhError, words: list[str]) -> int:
+    from rukh.cli.output import output_form, show_error
+
+    show_error(context, error, output_form(words))
+    return error.exit_code
+
+
+def _internal(fault: Exception) -> RukhError:
+    """A fault of this program as a refusal that names where it happened, for a report."""
+    trace = fault.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = ""
+    if trace is not None:
+        where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    return RukhError(
+        "RKL026", f"{type(fault).__name__}: {fault}", place=where, mend="report this fault with what you ran"
+    )

@@ -1,0 +1,90 @@
+"""Where things are shown: results on standard output, everything else on standard error. RK-CLI-065"""
+
+from __future__ import annotations
+
+import os
+
+from rukh.cli.present import (
+    error_json,
+    error_text,
+    exit_code,
+    failure_json,
+    failure_text,
+    result_json,
+    result_text,
+)
+from rukh.values.canonical import canonical_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rukh.cli.context import Context
+    from rukh.host.invocation import Finished
+    from rukh.values.errors import RukhError
+
+STDOUT = 1
+STDERR = 2
+
+
+def output_form(tokens: list[str]) -> str:
+    """`plain`, `json` or `envelope`: asked for before anything is validated, so that refusals keep the form."""
+    options = tokens[: tokens.index("--")] if "--" in tokens else tokens
+    if "--envelope" in options:
+        return "envelope"
+    return "json" if "--json" in options else "plain"
+
+
+def write_out(data: bytes) -> None:
+    """All of `data` to standard output; a reader that went away is no fault of the command."""
+    _write(STDOUT, data)
+
+
+def write_err(data: bytes) -> None:
+    """All of `data` to standard error."""
+    _write(STDERR, data)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except BrokenPipeError:
+        return
+
+
+def show_error(context: Context, error: RukhError, form: str, *, invocation: str = "") -> None:
+    """A refusal before there was an outcome, in the form that was asked for."""
+    if invocation:
+        error.place = error.place or invocation
+    write_err(error_text(context.name, error).encode() if form == "plain" else error_json(error))
+
+
+def show_outcome(context: Context, finished: Finished, record: dict[str, Any], form: str) -> int:
+    """Show a committed outcome; the exit status."""
+    if finished.outcome == "succeeded":
+        _show_result(finished, form)
+    else:
+        _show_failure(context, finished, form)
+    return exit_code(finished.outcome, finished.envelope.get("reason"), finished.exit_code)
+
+
+def _show_result(finished: Finished, form: str) -> None:
+    result = finished.envelope.get("commandResult")
+    if form == "envelope":
+        write_out(canonical_bytes(finished.envelope) + b"\n")
+    elif form == "json" and result is not None:
+        write_out(result_json(result))
+    elif result is not None and not finished.wrote:
+        write_out(result_text(result).encode())
+
+
+def _show_failure(context: Context, finished: Finished, form: str) -> None:
+    reason = finished.envelope["reason"]
+    if form == "envelope":
+        write_err(canonical_bytes(finished.envelope) + b"\n")
+    elif form == "json":
+        write_err(failure_json(finished.outcome, reason, finished.invocation))
+    else:
+        write_err(failure_text(context.name, finished.outcome, reason, finished.invocation).encode())

@@ -1,0 +1,55 @@
+"""`mcp serve --endpoint NAME`: one endpoint over standard input and output, until the client goes away. {M01}
+
+Read without click, since an agent's client waits for the first answer; other words go to the administration, which
+explains them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rukh.cli.context import Context
+
+
+def serve_words(context: Context, words: list[str]) -> int:
+    """Serve the endpoint that `--endpoint` names; anything else is explained by the administration."""
+    if len(words) == 1 and words[0].startswith("--endpoint="):
+        return serve(context, words[0].partition("=")[2])
+    if len(words) == 2 and words[0] == "--endpoint":
+        return serve(context, words[1])
+    from rukh.cli.admin import administer
+
+    return administer(context, ["mcp", "serve", *words])
+
+
+def serve(context: Context, endpoint: str) -> int:
+    """Serve `endpoint`; the exit status. Raises RKA002, RKA005, RKM014, RKS…"""
+    from rukh.host.invocation import Host
+    from rukh.host.spawner import Spawner
+    from rukh.mcp.adapter import Adapter
+    from rukh.mcp.endpoint import EndpointHost, attach
+    from rukh.mcp.serve import claim_stdio, serve_stdio
+    from rukh.store.home import open_home
+    from rukh.store.store import Store
+    from rukh.values.registry import LIMIT_CONCURRENCY
+
+    home = open_home(context.home, create=False)
+    stdin, stdout = claim_stdio()
+    spawner = Spawner.start(one_call=False)
+    store = Store(home)
+    try:
+        attached = attach(store, endpoint, context.name)
+        active = store.profiles.active()
+        limit = (
+            active.profile["limits"].get("concurrency", LIMIT_CONCURRENCY) if active else LIMIT_CONCURRENCY
+        )
+        adapter = Adapter(
+            EndpointHost(Host(store, spawner), attached),
+            attached.binding,
+            name=context.name,
+            version=context.version,
+        )
+        return serve_stdio(adapter, stdin, stdout, concurrency=min(limit, LIMIT_CONCURRENCY))
+    finally:
+        spawner.close()
+        store.database.fold()

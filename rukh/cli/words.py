@@ -1,0 +1,26 @@
+"""The core's own words at the root: what each does, and which this version has. RK-ADM-001
+
+Every word of the registry's list is reserved, built or not, so that an extension installed today does not shadow one
+that comes tomorrow.
+"""
+
+from __future__ import annotations
+
+BUILT = {
+    "check": "Check a descriptor, and name every fault with its place and its mend",
+    "keygen": "Make a publisher's key pair",
+    "pack": "Pack an extension into one release artifact",
+    "sign": "Sign a release artifact",
+    "catalog": "Write the catalog of a directory of releases",
+    "trust": "Trust a publisher's key for a package",
+    "source": "Name a directory with a catalog to install from",
+    "install": "Install a package: verify, stage, publish",
+    "update": "Update a package to a newer release",
+    "remove": "Remove a package from the profile",
+    "list": "List what is installed, with each command's identity",
+    "profile": "Show the profile, or apply an owner's file",
+    "run": "Run a command by its identity, with inputs as JSON",
+    "mcp": "Serve an endpoint to an agent, or show what it would see",
+    "task": "Issue a task for an endpoint",
+    "help": "Help for a command, a group or a word",
+}

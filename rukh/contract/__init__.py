@@ -1,0 +1,82 @@
+"""Contract: what a publisher declares, what an owner decides, and what follows from both without any I/O.
+
+Descriptor, parameters, result schema, diagnostics, compiled commands, the owner's profile and its policy,
+tool names, the projection into tools, and the candidate that a publication judges as a whole. The room uses
+`values` alone. The names below are its public ones; each is loaded from its module on first use, so that a
+path pays for what it needs. `envelope` bears the name of its module and is bound at once: a module that is
+loaded later would otherwise take its place.
+"""
+
+from __future__ import annotations
+
+from rukh.contract.envelope import envelope
+from rukh.values.front import front
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rukh.contract.candidate import Candidate, Route, build_candidate, check_namespaces_kept
+    from rukh.contract.compile import compile_commands
+    from rukh.contract.descriptor import Checked, check
+    from rukh.contract.diagnostics import Diagnostic, render_json, render_text
+    from rukh.contract.envelope import reason
+    from rukh.contract.grammar import CORE_OPTIONS, satisfies, version_key
+    from rukh.contract.names import parse_tool_name, slug, tool_name
+    from rukh.contract.parameters import Bound, bind
+    from rukh.contract.policy import decide, granted_environment, passthrough_granted
+    from rukh.contract.profile import DEFAULT_PROFILE, LOCAL_USER, export_toml, read_owner_profile
+    from rukh.contract.projection import export_refusal, input_schema, output_schema, tool_tail
+    from rukh.contract.result_schema import Schema, parse_schema, validate_result
+
+__all__ = [
+    "Bound",
+    "CORE_OPTIONS",
+    "Candidate",
+    "Checked",
+    "DEFAULT_PROFILE",
+    "Diagnostic",
+    "LOCAL_USER",
+    "Route",
+    "Schema",
+    "bind",
+    "build_candidate",
+    "check",
+    "check_namespaces_kept",
+    "compile_commands",
+    "decide",
+    "envelope",
+    "export_refusal",
+    "export_toml",
+    "granted_environment",
+    "input_schema",
+    "output_schema",
+    "parse_schema",
+    "parse_tool_name",
+    "passthrough_granted",
+    "read_owner_profile",
+    "reason",
+    "render_json",
+    "render_text",
+    "satisfies",
+    "slug",
+    "tool_name",
+    "tool_tail",
+    "validate_result",
+    "version_key",
+]
+
+_HOMES = {
+    "candidate": "Candidate Route build_candidate check_namespaces_kept",
+    "compile": "compile_commands",
+    "descriptor": "Checked check",
+    "diagnostics": "Diagnostic render_json render_text",
+    "envelope": "reason",
+    "grammar": "CORE_OPTIONS satisfies version_key",
+    "names": "parse_tool_name slug tool_name",
+    "parameters": "Bound bind",
+    "policy": "decide granted_environment passthrough_granted",
+    "profile": "DEFAULT_PROFILE LOCAL_USER export_toml read_owner_profile",
+    "projection": "export_refusal input_schema output_schema tool_tail",
+    "result_schema": "Schema parse_schema validate_result",
+}
+
+__getattr__ = front(__name__, _HOMES)

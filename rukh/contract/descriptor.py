@@ -1,0 +1,258 @@
+"""The descriptor `rukh.extension/2`: read, checked wholly, and given back or refused with every reason.
+
+1. The strict reader reads the document; what it refuses is the one finding.
+2. The format decides who may go on. A format that this host does not know, `rukh.extension/1` among them, is
+   *unsupported*: one finding, and nothing else of the document is judged. RK-DESC-004
+3. The tables below check the shape: closed objects, types, grammars, bounds.
+4. `coherence` checks what no table can say: what holds between two members. It skips what is malformed.
+5. The findings of all steps stand in order of place. The descriptor is given back only if none is an error.
+
+A default stands for each optional member (see `compile`): leaving one out and writing its default are the
+same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rukh.contract import grammar
+from rukh.contract.coherence import check_coherence
+from rukh.contract.diagnostics import Diagnostic, has_errors
+from rukh.contract.result_schema import parse_schema
+from rukh.contract.shapes import (
+    Report,
+    Shape,
+    anything,
+    boolean,
+    choice,
+    closed,
+    integer,
+    is_type,
+    listed,
+    number,
+    spelled,
+    string,
+    text,
+    variants,
+    whole,
+)
+from rukh.values.errors import RukhError
+from rukh.values.numbers import normalize_decimal
+from rukh.values.reader import read_located
+from rukh.values.registry import (
+    ENFORCEMENT_PROFILES,
+    FEATURES,
+    LIMIT_CHOICE_VALUES,
+    LIMIT_COMMAND_ALIASES,
+    LIMIT_COMMAND_EXAMPLES,
+    LIMIT_COMMAND_PARAMETERS,
+    LIMIT_DESCRIPTION_LENGTH,
+    LIMIT_DESCRIPTOR_BYTES,
+    LIMIT_DESCRIPTOR_COMMANDS,
+    LIMIT_DESCRIPTOR_DEPTH,
+    LIMIT_DESCRIPTOR_MEMBERS,
+    LIMIT_ENVIRONMENT_NAMES,
+    LIMIT_INPUT_ELEMENTS,
+    LIMIT_INTEGER,
+    LIMIT_PARAMETER_NAMES,
+    LIMIT_PATH_WORDS,
+    LIMIT_PROGRAM_WORDS,
+    LIMIT_REQUESTED_OPERATIONS,
+    LIMIT_TITLE_LENGTH,
+    OPERATIONS,
+)
+
+FORMAT = "rukh.extension/2"
+
+# The kind of a fault, as shapes and coherence name it, and the rule that it is here.
+RULES = {
+    "unsupported": "RKD001", "document": "RKD002", "unknown": "RKD003", "missing": "RKD004", "type": "RKD005",
+    "choice": "RKD006", "package": "RKD007", "version": "RKD008", "id": "RKD009", "word": "RKD010", "option": "RKD011",
+    "text": "RKD012", "count": "RKD013", "command-twice": "RKD014", "parameter-twice": "RKD015", "route": "RKD016",
+    "option-twice": "RKD017", "core-option": "RKD018", "form-type": "RKD019", "positional-order": "RKD020",
+    "positional-list": "RKD021", "required-default": "RKD022", "default": "RKD023", "range": "RKD024",
+    "example": "RKD025", "no-result": "RKD026", "no-feature": "RKD027", "stdin": "RKD028", "feature": "RKD029",
+    "repeat": "RKD030", "operation": "RKD031", "strict": "RKD032", "confinement": "RKD033", "name": "RKD034",
+    "variable": "RKD034", "entry": "RKD035", "program": "RKD036", "passthrough": "RKD037", "requirement": "RKD038",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found: the `descriptor` as it was written (None after an error) and the `diagnostics` in order."""
+
+    descriptor: dict[str, Any] | None
+    diagnostics: list[Diagnostic]
+
+
+def check(data: bytes) -> Checked:
+    """Check the bytes of one descriptor wholly. Never raises on bad input. RK-DESC-001 RK-DESC-002"""
+    try:
+        document, positions = read_located(
+            data,
+            max_bytes=LIMIT_DESCRIPTOR_BYTES,
+            max_depth=LIMIT_DESCRIPTOR_DEPTH,
+            max_members=LIMIT_DESCRIPTOR_MEMBERS,
+        )
+    except RukhError as refusal:
+        place = (max(refusal.line, 1), max(refusal.column, 1))
+        return Checked(None, [Diagnostic(refusal.rule, "", *place, refusal.message, refusal.mend)])
+    report = Report(RULES)
+    if _format_known(report, document):
+        DESCRIPTOR(report, "", document)
+        check_coherence(report, document)
+    diagnostics = report.located(positions)
+    return Checked(None if has_errors(diagnostics) else document, diagnostics)
+
+
+def _format_known(report: Report, document: Any) -> bool:
+    if not isinstance(document, dict) or not isinstance(document.get("format"), str):
+        mend = f'begin with an object whose member "format" is "{FORMAT}"'
+        report.add("document", "", "this is no object that names its format", mend)
+        return False
+    found = document["format"]
+    if found != FORMAT:
+        shown = repr(found[:80])
+        mend = f'this host knows "{FORMAT}"'
+        report.add("unsupported", "/format", f"the format {shown} is not supported", mend)
+    return bool(found == FORMAT)
+
+
+# Shapes that need a word of code.
+
+
+def _decimal(report: Report, pointer: str, value: Any) -> None:
+    if is_type(report, pointer, value, str):
+        try:
+            normalize_decimal(value)
+        except RukhError as refusal:
+            report.add("range", pointer, refusal.message, 'write an exact decimal as text, such as "0.50"')
+
+
+def _program(report: Report, pointer: str, value: Any) -> None:
+    """A program of the release and its fixed arguments."""
+    listed(text(LIMIT_DESCRIPTION_LENGTH, low=0), 1, LIMIT_PROGRAM_WORDS)(report, pointer, value)
+    if report.clean(pointer) and not grammar.PROGRAM_PATH.matches(value[0]):
+        mend = f"write {grammar.PROGRAM_PATH.says}"
+        report.add("program", f"{pointer}/0", f"{value[0]!r} is not a path inside the release", mend)
+
+
+def _entry(report: Report, pointer: str, value: Any) -> None:
+    """`module:function` or a program; which of them belongs here is decided by the runtime, in coherence."""
+    if isinstance(value, list):
+        _program(report, pointer, value)
+    elif is_type(report, pointer, value, str) and not grammar.PYTHON_ENTRY.matches(value):
+        report.add(
+            "entry", pointer, f"{value[:80]!r} is not of the form", f"write {grammar.PYTHON_ENTRY.says}"
+        )
+
+
+def _result_schema(report: Report, pointer: str, value: Any) -> None:
+    """The publisher's result schema; its faults have the rules of its own family."""
+    for problem in parse_schema(value, pointer)[1]:
+        report.add(problem.rule, problem.pointer, problem.message, problem.mend)
+
+
+# The tables.
+
+TITLE = text(LIMIT_TITLE_LENGTH)
+DESCRIPTION = text(LIMIT_DESCRIPTION_LENGTH, lines=True)
+PATH = listed(spelled(grammar.WORD), 1, LIMIT_PATH_WORDS)
+COUNTER = whole(0, LIMIT_INTEGER)
+ITEM_COUNTER = whole(1, LIMIT_INPUT_ELEMENTS)
+
+
+def _type(members: dict[str, Shape] | None = None, required: dict[str, Shape] | None = None) -> Shape:
+    return closed({"kind": string, **(required or {})}, members, "this type")
+
+
+ITEM_TYPES = {
+    "string": _type({"minLength": COUNTER, "maxLength": COUNTER}),
+    "integer": _type({"minimum": integer, "maximum": integer}),
+    "number": _type({"minimum": number, "maximum": number}),
+    "decimal": _type({"minimum": _decimal, "maximum": _decimal}),
+    "choice": _type(required={"values": listed(TITLE, 1, LIMIT_CHOICE_VALUES, distinct=True)}),
+}
+TYPE = variants("kind", {
+    **ITEM_TYPES,
+    "boolean": _type(),
+    "list": _type(
+        {"minItems": ITEM_COUNTER},
+        {"items": variants("kind", ITEM_TYPES), "maxItems": ITEM_COUNTER},
+    ),
+})  # fmt: skip
+
+
+def _parameter(members: dict[str, Shape], what: str) -> Shape:
+    optional: dict[str, Shape] = {"summary": TITLE, "required": boolean, "default": anything}
+    return closed({"id": spelled(grammar.ID), "form": string, "type": TYPE, **members}, optional, what)
+
+
+NAMES = listed(spelled(grammar.OPTION), 1, LIMIT_PARAMETER_NAMES)
+PARAMETER = variants("form", {
+    "positional": _parameter({}, "a positional parameter"),
+    "option": _parameter({"names": NAMES}, "an option"),
+    "flag": _parameter({"names": NAMES}, "a flag"),
+})  # fmt: skip
+
+# Conditions that the operation's own resource enforces; any other one cannot be promised. RK-DESC-029
+_STRICT = {"files.write/1": ("ifAbsent",)}
+
+
+def _operation(operation: str) -> Shape:
+    resource: dict[str, Shape] = {"resource": spelled(grammar.NAME)} if operation.startswith("files.") else {}
+    condition = choice(*_STRICT.get(operation, ()), kind="strict")
+    strict = listed(condition, 0, LIMIT_REQUESTED_OPERATIONS, distinct=True)
+    return closed({"operation": string, **resource}, {"strict": strict}, "this request")
+
+
+OPERATION = variants("operation", {name: _operation(name) for name in OPERATIONS}, kind="operation")
+REQUIRES = closed({}, {
+    "operations": listed(OPERATION, 0, LIMIT_REQUESTED_OPERATIONS, distinct=True),
+    "environment": listed(spelled(grammar.VARIABLE), 0, LIMIT_ENVIRONMENT_NAMES, distinct=True),
+    "confinement": choice(*ENFORCEMENT_PROFILES, kind="confinement"),
+}, "requires")  # fmt: skip
+MAPPING = variants("kind", {
+    "managed": closed({"kind": string, "entry": _entry}, None, "a managed mapping"),
+    "passthrough": closed({"kind": string, "program": _program}, None, "a passthrough mapping"),
+})  # fmt: skip
+RESULT = variants("kind", {
+    "text": closed({"kind": string}, None, "a text result"),
+    "structured": closed({"kind": string, "schema": _result_schema}, None, "a structured result"),
+})  # fmt: skip
+EXECUTE = closed({"mapping": MAPPING}, {
+    "lifetime": choice("foreground"),
+    "stdin": choice("none", "bytes"),
+    "result": RESULT,
+    "requires": REQUIRES,
+}, "execute")  # fmt: skip
+MACHINE = closed({"eligible": boolean}, {
+    "interaction": choice("none", "optional", "required"),
+    "requiredFeatures": listed(choice(*FEATURES, kind="feature"), 0, LIMIT_REQUESTED_OPERATIONS, distinct=True),
+}, "machine")  # fmt: skip
+EXAMPLE = closed({
+    "argv": listed(text(LIMIT_DESCRIPTION_LENGTH, low=0), 1, LIMIT_INPUT_ELEMENTS),
+}, {"summary": TITLE}, "an example")  # fmt: skip
+COMMAND = closed({
+    "id": spelled(grammar.ID), "path": PATH, "summary": TITLE, "execute": EXECUTE,
+}, {
+    "title": TITLE,
+    "description": DESCRIPTION,
+    "aliases": listed(PATH, 0, LIMIT_COMMAND_ALIASES),
+    "examples": listed(EXAMPLE, 0, LIMIT_COMMAND_EXAMPLES),
+    "parameters": listed(PARAMETER, 0, LIMIT_COMMAND_PARAMETERS),
+    "machine": MACHINE,
+}, "a command")  # fmt: skip
+RUNTIME = variants("kind", {
+    "native": closed({"kind": string}, None, "a native runtime"),
+    "python": closed({"kind": string}, {"requires": spelled(grammar.RUNTIME)}, "a Python runtime"),
+    "node": closed({"kind": string}, {"requires": spelled(grammar.RUNTIME)}, "a Node runtime"),
+})  # fmt: skip
+DESCRIPTOR = closed({
+    "format": string,
+    "package": spelled(grammar.PACKAGE),
+    "version": spelled(grammar.VERSION),
+    "runtime": RUNTIME,
+    "commands": listed(COMMAND, 1, LIMIT_DESCRIPTOR_COMMANDS),
+}, {"title": TITLE, "summary": TITLE, "description": DESCRIPTION}, "a descriptor")  # fmt: skip

@@ -1,0 +1,494 @@
+"""One call from its launch to its proposed outcome: a blocking loop around the channel and the lifecycle.
+
+The loop waits on five things and on the clock, and never polls: the cancellation, the channel, stdout, stderr, and the
+supervisor. What woke it together is taken in one order (`machines/lifecycle.py`, RK-LIFE-012): cancel → deadline →
+channel → streams → exit → rungs. The exit is only taken behind everything that was written before it: the supervisor
+reports when nobody is left to write, so that channel and streams are then read until they are empty.
+
+While a child runs, each wake-up reads at most one piece of each stream and four of the channel: however much it writes,
+the cancellation and the clock are looked at in between. RK-EXEC-033
+
+Behind the exit a reader may still be slow to take what was relayed. The loop goes on for it, without a budget but
+within the deadline and for as long as nobody cancels: a terminal loses nothing. RK-EXEC-032
+
+`run` gives a proposal and closes the cancellation: from then on the commit is asked for. What it gives is shown to
+nobody before that commit. RK-LIFE-013
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import select
+import time
+
+from rukh.contract.envelope import reason
+from rukh.host.streams import READ_BYTES, Drain, Relay, Streams
+from rukh.machines.channel import HostChannel
+from rukh.machines.lifecycle import Lifecycle, rungs
+from rukh.values.errors import RukhError
+from rukh.values.registry import LIMIT_START_MILLISECONDS, LIMIT_STOP_MILLISECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rukh.host.spawner import Launch, Session, Spawner
+    from rukh.machines.channel import Event
+
+_CHANNEL_PIECES = 4  # reads of the channel in one wake-up
+# Reads of one source behind the exit. Nobody is left to write, unless something could not be stopped.
+_LAST_PIECES = 1024
+_LONGEST_WAIT_MS = 2**31 - 1  # what poll can be told; a later deadline is waited for in pieces
+_WORD_BYTES = 256  # the supervisor's last word
+_COMMANDS = {"term": b"T", "kill": b"K", "report": b"R"}
+_NOT_CONFIRMED = "the child did not confirm its session in time"
+
+
+class Cancel:
+    """The way to stop one call from another thread or a signal handler. The first cause stays. RK-LIFE-013
+
+    Lock-free, because a signal handler may interrupt whoever would hold the lock: a dictionary's `setdefault` is one
+    step of the interpreter.
+    """
+
+    def __init__(self) -> None:
+        self._cell: dict[str, list[str]] = {}
+        self._closed = False
+        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def request(self, cause: str) -> bool:
+        """Ask for a stop: `caller`, `owner`, `deadline` or `scope_closed`. False once the commit was asked for."""
+        claim = [cause]
+        first = self._cell.setdefault("first", claim)
+        if first is claim:
+            os.write(self._writer, b"\0")
+        return first != [] and not self._closed
+
+    def close(self) -> str | None:
+        """Ask for the commit: nothing is accepted any more. The cause that was there first, or None."""
+        first = self._cell.setdefault("first", [])
+        self._closed = True
+        return first[0] if first else None
+
+    @property
+    def cause(self) -> str | None:
+        """The accepted cause, None without one."""
+        first = self._cell.get("first")
+        return first[0] if first else None
+
+    def fileno(self) -> int:
+        """Readable once a cause was accepted, and for ever after."""
+        return self._reader
+
+    def __del__(self) -> None:
+        # Closed with the last reference and not before: a thread in `request` holds one.
+        os.close(self._reader)
+        os.close(self._writer)
+
+
+class Report:
+    """What is proposed for the commit, and what is kept for the owner.
+
+    `reason` is the outcome reason or None; `command_result` the validated result or None; `exit_status` the child's
+    (negative: a signal; None: unknown). `diagnostics` maps `stdout` and `stderr` to the kept bytes and the number of
+    dropped ones. `killed` descendants were left behind and ended; `survivors` could not be.
+    """
+
+    __slots__ = (
+        "command_result",
+        "diagnostics",
+        "exit_status",
+        "killed",
+        "outcome",
+        "reason",
+        "survivors",
+        "wrote_stdout",
+    )
+
+    def __init__(self, machine: Lifecycle, streams: Streams, wrote_stdout: bool) -> None:
+        proposal = machine.commit_asked()
+        self.outcome = proposal.outcome
+        self.reason = proposal.reason
+        self.command_result = proposal.result
+        self.exit_status = machine.exit_status
+        self.killed = machine.killed
+        self.survivors = machine.survivors
+        self.wrote_stdout = wrote_stdout
+        self.diagnostics = {"stdout": streams.stdout.kept(), "stderr": streams.stderr.kept()}
+
+
+def run(
+    spawner: Spawner,
+    launch: Launch,
+    *,
+    execute: dict[str, Any],
+    declared: dict[str, Any] | None,
+    deadline_at: float,
+    streams: Streams,
+    cancel: Cancel,
+    start_ms: int = LIMIT_START_MILLISECONDS,
+    stop_ms: int = LIMIT_STOP_MILLISECONDS,
+) -> Report:
+    """Run one managed call and propose its outcome.
+
+    `execute` holds command, inputs and supplied ids; `declared` is the record's result; `deadline_at` a time of
+    `time.monotonic`. `start_ms` and `stop_ms` can be tighter than the defaults, never wider. Nothing is raised for
+    what the child does: it is in the report.
+    """
+    machine = Lifecycle(declared=declared is not None)
+    call: _Call | None = None
+    try:
+        session = _launched(machine, spawner, launch, deadline_at, cancel)
+        if session is not None:
+            call = _Call(session, machine, execute, declared, deadline_at, streams, cancel)
+            call.stop_seconds = min(stop_ms, LIMIT_STOP_MILLISECONDS) / 1000
+            call.begin(min(start_ms, LIMIT_START_MILLISECONDS) / 1000)
+            call.loop()
+        # From here on the commit is asked for. A cause that came after the last wake-up was still accepted.
+        cause = cancel.close()
+        if cause is not None:
+            machine.cancelled(cause)
+        return Report(machine, streams, call is not None and call.wrote_stdout)
+    finally:
+        streams.close()
+        if call is not None:
+            call.close()
+
+
+def _launched(
+    machine: Lifecycle, spawner: Spawner, launch: Launch, deadline_at: float, cancel: Cancel
+) -> Session | None:
+    """Have the child started; None when it was stopped before, or cannot be."""
+    if time.monotonic() >= deadline_at:
+        cancel.request("deadline")
+    if cancel.cause is not None:
+        machine.cancelled(cancel.cause)
+        return None
+    try:
+        session = spawner.launch(launch)
+    except RukhError as error:
+        machine.failed(_reason("spawn_failed", error))
+        return None
+    machine.started()
+    return session
+
+
+class _Source:
+    """One stream of the child, and where it goes."""
+
+    __slots__ = ("_session", "descriptor", "open", "sink", "wrote")
+
+    def __init__(self, session: Session, descriptor: int, sink: Drain | Relay) -> None:
+        self._session = session
+        self.descriptor = descriptor
+        self.sink = sink
+        self.open = True
+        self.wrote = False
+
+    def read(self) -> bool:
+        """Move one piece on; false when there is none now, or none may be taken."""
+        if not self.open or self.sink.blocked:
+            return False
+        try:
+            data = os.read(self.descriptor, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if data:
+            self.wrote = True
+            self.sink.take(data)
+        self.open = data != b""
+        self.notice()
+        return self.open
+
+    def notice(self) -> None:
+        """When nobody reads the sink any more, nobody reads the child: it learns of it by its next write."""
+        if self.open and self.sink.broken:
+            self.open = False
+            self._session.let_go(self.descriptor)
+
+
+class _Call:
+    """The loop's state: descriptors outside, machines inside."""
+
+    def __init__(
+        self,
+        session: Session,
+        machine: Lifecycle,
+        execute: dict[str, Any],
+        declared: dict[str, Any] | None,
+        deadline_at: float,
+        streams: Streams,
+        cancel: Cancel,
+    ) -> None:
+        self.session = session
+        self.machine = machine
+        self.execute = execute
+        self.declared = declared
+        self.deadline_at = deadline_at
+        self.streams = streams
+        self.cancel = cancel
+        self.stop_seconds = 0.0
+        self._channel = HostChannel(session.session, session.token)
+        self._sources = (
+            _Source(session, session.stdout, streams.stdout),
+            _Source(session, session.stderr, streams.stderr),
+        )
+        self._waiting = select.poll()
+        self._watched: dict[int, int] = {}
+        self._output = b""
+        self._cause_taken = False
+        self._channel_open = True
+        self._control_open = True
+        self._start_end = 0.0
+        self._budget_end = 0.0
+        self._rungs: list[tuple[float, str]] = []
+
+    @property
+    def wrote_stdout(self) -> bool:
+        """Whether the child wrote anything to its stdout."""
+        return self._sources[0].wrote
+
+    def begin(self, start_seconds: float) -> None:
+        """Greet the child, which has `start_seconds` to confirm."""
+        self._start_end = time.monotonic() + start_seconds
+        self._say(self._channel.hello())
+
+    def close(self) -> None:
+        """Let go of the child."""
+        self.session.close()
+
+    def loop(self) -> None:
+        """Wait and take what comes, until all evidence is in and all output is delivered."""
+        while not self.machine.settled or self._undelivered():
+            self._watch_all()
+            # Rungs are judged by the time before the look: who left before it was seen to leave.
+            now = time.monotonic()
+            ready = {descriptor for descriptor, _ in self._waiting.poll(self._timeout(now))}
+            self._take_cancel()
+            self._take_deadline()
+            self._take_ready(ready)
+            self._take_rungs(now)
+
+    def _take_ready(self, ready: set[int]) -> None:
+        control = self.session.control
+        ended = self._control_open and control.fileno() in ready
+        if ended or self.session.channel.fileno() in ready:
+            self._take_channel(_LAST_PIECES if ended else _CHANNEL_PIECES)
+        for source in self._sources:
+            if source.sink.fileno() in ready:
+                source.sink.flush()
+                source.notice()
+            self._take_stream(source, _LAST_PIECES if ended else 1)
+        if ended:
+            self._take_control(control)
+
+    def _take_stream(self, source: _Source, pieces: int) -> None:
+        while pieces and source.read():
+            pieces -= 1
+
+    def _undelivered(self) -> bool:
+        """Whether a reader has still to take something; who cancelled does not wait for one.
+
+        Behind the exit a stream that is empty has ended.
+        """
+        if self._cause_taken:
+            return False
+        for source in self._sources:
+            self._take_stream(source, _LAST_PIECES)
+        return any(source.sink.blocked for source in self._sources)
+
+    # --- what can come, in its order ---
+
+    def _take_cancel(self) -> None:
+        cause = self.cancel.cause
+        if cause is None or self._cause_taken:
+            return
+        self._cause_taken = True
+        self._do(self.machine.cancelled(cause))
+
+    def _take_deadline(self) -> None:
+        if not self._cause_taken and time.monotonic() >= self.deadline_at:
+            self.cancel.request("deadline")
+            self._take_cancel()
+
+    def _take_channel(self, pieces: int) -> None:
+        if self._output:
+            self._say(b"")
+        while pieces and self._channel_open:
+            try:
+                data = self.session.channel.recv(READ_BYTES)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                data = b""  # it left without reading all that we said
+            for event in self._channel.receive(data):
+                self._take_event(event)
+            pieces -= 1
+            if not data:
+                self._channel_open = False
+
+    def _take_event(self, event: Event) -> None:
+        taken = _EVENTS.get(event.kind)
+        if taken is not None:
+            taken(self, event)
+
+    def _on_confirm(self, event: Event) -> None:
+        if self.machine.phase == "starting":
+            self._do(self.machine.confirmed())
+
+    def _on_operation(self, event: Event) -> None:
+        # No facility is there yet: the extension is told, and decides. RK-CHAN-016
+        self._send({"type": "operation_result", "n": event.frame["n"], "status": "unavailable"})
+
+    def _on_progress(self, event: Event) -> None:
+        self.streams.progress(event.frame)
+
+    def _on_completion(self, event: Event) -> None:
+        """Report and result are judged on receipt, before anything is decided by them. RK-LIFE-014"""
+        fault = None
+        if "commandResult" in event.frame:
+            fault = self._result_fault(event.frame["commandResult"])
+        self._do(self.machine.completed(event.frame, fault))
+
+    def _result_fault(self, result: Any) -> dict[str, str] | None:
+        from rukh.contract.result_schema import reason_of, validate_result
+
+        try:
+            if result is None:
+                raise RukhError("RKR022", "commandResult is null", mend="leave it out to send none")
+            validate_result(self.declared, result)
+        except RukhError as error:
+            return _reason(reason_of(error), error)
+        return None
+
+    def _on_closed(self, event: Event) -> None:
+        self._do(self.machine.closed())
+
+    def _on_violation(self, event: Event) -> None:
+        assert event.error is not None
+        self._channel_open = False
+        self._do(self.machine.failed(_reason("protocol_violation", event.error)))
+
+    def _take_control(self, control: _socket.socket) -> None:
+        """The supervisor's last word, or its end."""
+        self._control_open = False
+        try:
+            word, *values = control.recv(_WORD_BYTES).decode().split()
+        except (ConnectionError, ValueError):
+            self._do(self.machine.lost())
+            return
+        if word == "failed":
+            self.machine.failed(_start_fault(values[0], int(values[1])))
+            self.machine.ended(None, 0, 0)
+        else:
+            status = None if values[0] == "-" else int(values[0])
+            self.machine.ended(status, int(values[1]), int(values[2]))
+
+    def _take_rungs(self, now: float) -> None:
+        if self.machine.phase == "starting" and now >= self._start_end:
+            self._do(self.machine.failed(reason("spawn_failed", _NOT_CONFIRMED)))
+        while self._rungs and not self.machine.settled and now >= self._rungs[0][0]:
+            self._do(self.machine.due(self._rungs.pop(0)[1]))
+
+    # --- what is done ---
+
+    def _do(self, action: str) -> None:
+        if action == "execute":
+            self._send({"type": "execute", **self.execute})
+        elif action in _COMMANDS:
+            self._command(_COMMANDS[action])
+        elif action:
+            self._enter(action)
+
+    def _enter(self, ladder: str) -> None:
+        """Finalize by `ladder`, within the one budget. RK-LIFE-020"""
+        now = time.monotonic()
+        if not self._budget_end:
+            self._budget_end = now + self.stop_seconds
+        self._rungs = rungs(ladder, now, self._budget_end)
+        if ladder == "ask" and self.cancel.cause is not None:
+            self._send({"type": "cancel", "cause": self.cancel.cause})
+        self._take_rungs(now)
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        self._say(self._channel.send(frame))
+
+    def _say(self, data: bytes) -> None:
+        """Write to the channel what it takes now, and keep the rest."""
+        self._output += data
+        try:
+            while self._output:
+                sent = self.session.channel.send(self._output, _socket.MSG_NOSIGNAL)
+                self._output = self._output[sent:]
+        except BlockingIOError:
+            pass
+        except ConnectionError:
+            self._output = b""  # nobody listens any more; that it left is said by the channel's end
+
+    def _command(self, command: bytes) -> None:
+        try:
+            self.session.control.send(command, _socket.MSG_NOSIGNAL)
+        except ConnectionError:
+            pass  # the supervisor is gone; its last word, or its end, can be read
+
+    # --- what is waited for ---
+
+    def _watch_all(self) -> None:
+        settled = self.machine.settled
+        self._watch(self.cancel.fileno(), 0 if self._cause_taken else select.POLLIN)
+        for source in self._sources:
+            reading = source.open and not source.sink.blocked and not settled
+            self._watch(source.descriptor, select.POLLIN if reading else 0)
+            if source.sink.fileno() >= 0:
+                self._watch(source.sink.fileno(), select.POLLOUT if self._blocked(source) else 0)
+        writing = select.POLLOUT if self._output else 0
+        channel = (select.POLLIN | writing) if self._channel_open and not settled else 0
+        self._watch(self.session.channel.fileno(), channel)
+        self._watch(self.session.control.fileno(), select.POLLIN if self._control_open and not settled else 0)
+
+    def _blocked(self, source: _Source) -> bool:
+        """Whether any stream waits for this source's sink; both may have the same."""
+        return any(
+            other.sink.blocked and other.sink.fileno() == source.sink.fileno() for other in self._sources
+        )
+
+    def _watch(self, descriptor: int, mask: int) -> None:
+        """A mask of 0 takes the descriptor out: poll would report its hang-up for ever."""
+        if self._watched.get(descriptor, 0) == mask:
+            return
+        self._watched[descriptor] = mask
+        if mask:
+            self._waiting.register(descriptor, mask)
+        else:
+            self._waiting.unregister(descriptor)
+
+    def _timeout(self, now: float) -> int | None:
+        """Milliseconds to the next thing that the clock brings, rounded up; None when there is none."""
+        times = [] if self._cause_taken else [self.deadline_at]
+        if self.machine.phase == "starting":
+            times.append(self._start_end)
+        if self._rungs and not self.machine.settled:
+            times.append(self._rungs[0][0])
+        if not times:
+            return None
+        return min(_LONGEST_WAIT_MS, int(max(0.0, min(times) - now) * 1000 + 1))
+
+
+_EVENTS = {
+    "confirm": _Call._on_confirm,
+    "operation": _Call._on_operation,
+    "progress": _Call._on_progress,
+    "completion": _Call._on_completion,
+    "closed": _Call._on_closed,
+    "violation": _Call._on_violation,
+}
+
+
+def _reason(code: str, error: RukhError) -> dict[str, str]:
+    """An outcome reason that names the rule."""
+    return reason(code, f"{error.message} [{error.rule}]", error.place, error.mend)
+
+
+def _start_fault(step: str, number: int) -> dict[str, str]:
+    return reason("spawn_failed", f"{step}: {os.strerror(number)} [RKH003]")

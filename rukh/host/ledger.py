@@ -1,0 +1,126 @@
+"""The store as installation and profile changes see it: candidates become stored contents, a fresh home its profile.
+
+Not on the path of a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
+from rukh.contract.profile import DEFAULT_PROFILE
+from rukh.sources.install import installed_descriptors
+from rukh.sources.ports import Installed
+from rukh.store.home import Home
+from rukh.store.profiles import NO_REVISION, Active, Contents, Published, Staged
+from rukh.store.store import Store
+from rukh.values.errors import RukhError
+from rukh.values.ids import new_id
+
+LOCAL_USER = "user:local"
+
+
+class StoreLedger:
+    """The ports of `sources` over a store; every call is durable when it returns."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def active(self) -> Active:
+        """The active revision; a home without one gets the default profile first. RK-PUB-007"""
+        active = self._store.profiles.active()
+        if active is not None:
+            return active
+        self.publish(new_id("op"), NO_REVISION, DEFAULT_PROFILE, build_candidate(DEFAULT_PROFILE, {}), None)
+        first = self._store.profiles.active()
+        if first is None:
+            raise RukhError("RKS006", "the first profile was not published", mend="look at the home")
+        return first
+
+    def sources(self) -> Sequence[tuple[str, str]]:
+        """(name, location) of the owner's sources."""
+        return self._store.trust.sources()
+
+    def trusted_keys(self, package: str) -> Sequence[tuple[str, str]]:
+        """(key id, SPKI PEM) of the keys trusted for `package`."""
+        return self._store.trust.keys(package)
+
+    def highest_seen(self, package: str, signer: str) -> str | None:
+        """The highest version of `package` that `signer` published here."""
+        return self._store.trust.highest_seen(package, signer)
+
+    def record_admission(
+        self, admitted: bool, package: str, version: str, detail: str, *, subject: str
+    ) -> None:
+        """One audit row about the decision on an installation's effects."""
+        self._store.trust.record_admission(admitted, package, version, detail, subject=subject)
+
+    def publish(
+        self,
+        operation: str,
+        expected: str,
+        profile: dict[str, Any],
+        candidate: Candidate,
+        installed: Installed | None,
+    ) -> Published:
+        """Publish a candidate, and record the release that it brings in, in one transaction."""
+        return self._store.profiles.publish(
+            operation,
+            expected,
+            profile,
+            contents_of(candidate),
+            subject=LOCAL_USER,
+            surface="cli",
+            staged=_staged(installed),
+        )
+
+    def operation(self, operation: str) -> Published | None:
+        """The recorded state of an operation."""
+        return self._store.profiles.operation(operation)
+
+
+def apply_owner_part(ledger: StoreLedger, home: Home, owner: dict[str, Any]) -> Published:
+    """Publish the owner's part together with the packages that are installed; raises RKP… or RKO002.
+
+    Packages never come from the owner's file: they are what install, update and remove made of them.
+    """
+    active = ledger.active()
+    packages = active.profile["packages"]
+    profile = {**owner, "packages": packages}
+    check_namespaces_kept(active.profile, profile)
+    candidate = build_candidate(profile, installed_descriptors(home, packages))
+    published = ledger.publish(new_id("op"), active.revision, profile, candidate, None)
+    if published.state != "committed":
+        raise RukhError(
+            "RKO002",
+            f"{published.revision} was published meanwhile",
+            place=published.revision,
+            mend="try again",
+        )
+    return published
+
+
+def contents_of(candidate: Candidate) -> Contents:
+    """A compiled candidate as the store keeps it."""
+    return Contents(
+        candidate.generation,
+        [(record["identity"], record) for record in candidate.commands],
+        [(route.path, route.kind, route.identity, route.summary) for route in candidate.routes],
+        candidate.exports,
+        candidate.tails,
+    )
+
+
+def _staged(installed: Installed | None) -> Staged | None:
+    if installed is None:
+        return None
+    return Staged(
+        installed.package,
+        installed.version,
+        installed.signer,
+        installed.tree,
+        installed.artifact,
+        installed.descriptor,
+        installed.highest,
+    )

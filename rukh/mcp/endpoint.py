@@ -1,0 +1,166 @@
+"""The host behind one endpoint: the adapter's port over the store and the invocation core.
+
+A serving host attaches to the endpoint's one task at its start and keeps what it was bound to: endpoint, subject,
+actor, namespace, deadline and task. A newer task or a changed profile changes none of it; they can only end what it may
+do. What the endpoint sees is asked anew each time and kept only as long as the revision stays.
+RK-TASK-004 … RK-TASK-006
+"""
+
+from __future__ import annotations
+
+from rukh.host.invocation import Call, CommitFailed, Host
+from rukh.host.invocation import Moved as RevisionMoved
+from rukh.host.invoker import Cancel
+from rukh.host.streams import Streams
+from rukh.mcp.ports import Binding, Busy, Moved, Outcome, Uncommitted, View, VisibilityUnavailable
+from rukh.store.calls import Caller
+from rukh.values.canonical import canonical_bytes
+from rukh.values.errors import RukhError
+from rukh.values.ids import sha256_hex
+from rukh.values.registry import LIMIT_DIAGNOSTIC_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rukh.mcp.ports import Cancel as PortCancel
+    from rukh.store.profiles import Active
+    from rukh.store.store import Store
+    from rukh.store.tasks import Task
+
+SUBJECT = "user:local"
+
+
+class Attached:
+    """An endpoint as it was when its host started."""
+
+    __slots__ = ("binding", "deadline_ms", "namespace")
+
+    def __init__(self, binding: Binding, namespace: str, deadline_ms: int) -> None:
+        self.binding = binding
+        self.namespace = namespace
+        self.deadline_ms = deadline_ms
+
+
+def binding_of(active: Active, endpoint: str) -> dict[str, Any]:
+    """What a task issued now binds the endpoint to: actor, namespace, and the numbers of its preset."""
+    entry = active.profile["endpoints"][endpoint]
+    preset = active.profile["presets"][entry["preset"]]
+    budget = preset["budget"]
+    return {
+        "actor": entry["actor"],
+        "namespace": entry["namespace"],
+        "preset": entry["preset"],
+        "deadlineMs": preset["deadline"],
+        "calls": budget["calls"],
+        "windowMs": budget.get("per"),
+    }
+
+
+def view_of(store: Store, active: Active, endpoint: str) -> View:
+    """What an endpoint sees under one revision: a query over the projection, never a stored grant. {P05}"""
+    tools = store.profiles.exports(active.projection, endpoint)
+    visibility = sha256_hex(canonical_bytes([endpoint, [identity for identity, _ in tools]]))
+    return View(active.revision, active.profile["endpoints"][endpoint]["namespace"], tools, visibility)
+
+
+def attach(store: Store, endpoint: str, program: str) -> Attached:
+    """Attach to the endpoint's task; raises RKA005 (no such endpoint) or RKA002 (no task)."""
+    active = store.profiles.active()
+    endpoints = active.profile["endpoints"] if active is not None else {}
+    if endpoint not in endpoints:
+        known = ", ".join(sorted(endpoints)) or "none"
+        raise RukhError(
+            "RKA005",
+            f"the profile has no endpoint {endpoint}; it has {known}",
+            place=endpoint,
+            mend="add it to the owner's file and apply that: profile apply FILE",
+        )
+    task = store.tasks.of_endpoint(endpoint)
+    if task is None:
+        raise RukhError(
+            "RKA002",
+            f"the endpoint {endpoint} has no task",
+            place=endpoint,
+            mend=f"issue one: {program} task issue --endpoint {endpoint}",
+        )
+    return _attached(task)
+
+
+def _attached(task: Task) -> Attached:
+    bound = task.binding
+    return Attached(
+        Binding(task.endpoint, SUBJECT, bound["actor"], task.id), bound["namespace"], bound["deadlineMs"]
+    )
+
+
+class EndpointHost:
+    """The port of one attached endpoint."""
+
+    def __init__(self, host: Host, attached: Attached) -> None:
+        self._host = host
+        self._store = host.store
+        self._attached = attached
+        self._seen: tuple[Active, View] | None = None
+        binding = attached.binding
+        self._caller = Caller("mcp", binding.subject, binding.actor, binding.task)
+
+    def view(self, endpoint: str, deadline_at: float) -> View:
+        """What the endpoint sees now; raises VisibilityUnavailable where that cannot be said. {E08}
+
+        One look into the local database: `deadline_at` is the adapter's to judge.
+        """
+        try:
+            active = self._store.profiles.active()
+        except RukhError as error:
+            raise VisibilityUnavailable(error.message) from error
+        if active is None or not self._still_there(active):
+            raise VisibilityUnavailable("the endpoint is no longer part of the profile")
+        seen = self._seen
+        if seen is None or seen[0] is not active:
+            seen = self._seen = (active, self._view(active))
+        return seen[1]
+
+    def _still_there(self, active: Active) -> bool:
+        entry = active.profile["endpoints"].get(self._attached.binding.endpoint)
+        return entry is not None and entry["namespace"] == self._attached.namespace
+
+    def _view(self, active: Active) -> View:
+        try:
+            return view_of(self._store, active, self._attached.binding.endpoint)
+        except RukhError as error:
+            raise VisibilityUnavailable(error.message) from error
+
+    def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: PortCancel) -> Outcome:
+        """Run one call under the revision of `view`; raises Moved, Busy or Uncommitted."""
+        own: Any = cancel  # `new_cancel` below made it
+        try:
+            active = self._store.profiles.active()
+            if active is None or active.revision != view.revision:
+                raise Moved
+            record = self._store.profiles.command(active.generation, identity)
+            if record is None:
+                raise Moved
+            call = Call(active, record, arguments, self._caller, self._attached.deadline_ms)
+            kept = min(
+                active.profile["limits"].get("diagnosticBytes", LIMIT_DIAGNOSTIC_BYTES),
+                LIMIT_DIAGNOSTIC_BYTES,
+            )
+            finished = self._host.invoke(call, Streams.drained(kept), own)
+        except RevisionMoved:
+            raise Moved from None
+        except CommitFailed as failure:
+            raise Uncommitted(failure.invocation) from failure
+        except RukhError as error:
+            if error.rule == "RKS004":
+                raise Busy from error
+            raise
+        return Outcome(finished.envelope)
+
+    def new_cancel(self) -> Cancel:
+        """A fresh cancellation."""
+        return Cancel()
+
+    def cursor_key(self) -> bytes:
+        """The home's secret for cursors."""
+        return self._store.secret("cursor")

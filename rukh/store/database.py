@@ -1,0 +1,215 @@
+"""One connection to the one database, and write transactions behind the turnstile.
+
+WAL, `BEGIN IMMEDIATE`, no checkpoint on a call's path. A transaction has a durability class:
+
+- `POWER` (synchronous FULL): survives a power cut once acknowledged — publication, trust, tasks.
+- `PROCESS` (synchronous NORMAL): survives the death of any process — capture and outcome of a call; a power cut may
+  take the last of them.
+
+A connection never crosses a fork, and no other SQLite copy opens the file. RK-STORE-013 … RK-STORE-016
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import time
+
+import apsw
+
+from rukh.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from rukh.store.turnstile import Turnstile
+from rukh.values.errors import RukhError
+from rukh.values.registry import LIMIT_TURNSTILE_MILLISECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+    from typing import Any
+
+    from rukh.store.home import Home
+
+POWER = "FULL"
+PROCESS = "NORMAL"
+FILE = "rukh.sqlite3"
+# Beyond this the write-ahead log is folded back into the database, after an answer was given.
+_CHECKPOINT_BYTES = 4 * 1024 * 1024
+
+
+def utc_ms() -> int:
+    """Now, in milliseconds since 1970 UTC."""
+    return time.time_ns() // 1_000_000
+
+
+class Database:
+    """The connection of this process; every method may be called from any thread."""
+
+    def __init__(self, home: Home, clock: Callable[[], int] = utc_ms) -> None:
+        self.path = home.at("db", FILE)
+        self.pid = os.getpid()
+        self._clock = clock
+        self._lock = _thread.RLock()
+        self._turnstile = Turnstile(home.at("locks"), LIMIT_TURNSTILE_MILLISECONDS)
+        try:
+            self._connection = apsw.Connection(self.path)
+            self._prepare()
+        except apsw.Error as error:
+            raise storage_error(error) from error
+
+    def _prepare(self) -> None:
+        connection = self._connection
+        connection.set_busy_timeout(LIMIT_TURNSTILE_MILLISECONDS)
+        connection.execute("PRAGMA wal_autocheckpoint=0")
+        connection.execute("PRAGMA foreign_keys=ON")
+        self._synchronous = ""
+        if self._version() != SCHEMA_VERSION:
+            self._migrate()
+
+    def _version(self) -> int:
+        """The schema version of the file; raises RKS005 for a newer one and RKS006 for a foreign file."""
+        application = self._connection.pragma("application_id")
+        version = self._connection.pragma("user_version")
+        if version and application != APPLICATION_ID:
+            raise RukhError(
+                "RKS006", "the database is not Rukh's", place=self.path, mend="name another --home"
+            )
+        if version > SCHEMA_VERSION:
+            raise RukhError(
+                "RKS005",
+                f"the database has schema {version}, this program knows {SCHEMA_VERSION}",
+                place=self.path,
+                mend="use the newer program",
+            )
+        return int(version)
+
+    def _migrate(self) -> None:
+        self._connection.pragma("journal_mode", "wal")
+        self._turnstile.enter()
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for step in range(self._version(), SCHEMA_VERSION):
+                self._connection.execute(MIGRATIONS[step])
+            self._connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            self._connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            self._connection.execute("COMMIT")
+        finally:
+            self._turnstile.leave()
+
+    def rows(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one query."""
+        with self._lock:
+            try:
+                return self._connection.execute(sql, tuple(values)).fetchall()
+            except apsw.Error as error:
+                raise storage_error(error) from error
+
+    def row(self, sql: str, values: Iterable[Any] = ()) -> tuple[Any, ...] | None:
+        """The first row of one query, or None."""
+        found = self.rows(sql, values)
+        return found[0] if found else None
+
+    def write(self, durability: str) -> Transaction:
+        """A write transaction: `with database.write(POWER) as tx: tx.run(…)`; an exception rolls it back."""
+        return Transaction(self, durability)
+
+    def fold(self) -> None:
+        """Fold a long write-ahead log back; called once an answer has been given."""
+        try:
+            if os.stat(f"{self.path}-wal").st_size > _CHECKPOINT_BYTES:
+                with self._lock:
+                    self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except (OSError, apsw.Error):
+            return  # the next call tries again; nothing is lost by a long log
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+class Transaction:
+    """One `BEGIN IMMEDIATE … COMMIT`; `now` is the time of its rows, never before that of an earlier transaction."""
+
+    def __init__(self, database: Database, durability: str) -> None:
+        self._database = database
+        self._durability = durability
+        self.now = 0
+
+    def __enter__(self) -> Transaction:
+        database = self._database
+        database._turnstile.enter()
+        database._lock.acquire()
+        try:
+            self._begin(database)
+        except BaseException as error:
+            self._abandon()
+            if isinstance(error, apsw.Error):
+                raise storage_error(error) from error
+            raise
+        return self
+
+    def _begin(self, database: Database) -> None:
+        if database._synchronous != self._durability:
+            database._connection.execute(f"PRAGMA synchronous={self._durability}")
+            database._synchronous = self._durability
+        database._connection.execute("BEGIN IMMEDIATE")
+        database._version()
+        high = self.run("SELECT value FROM meta WHERE name = 'high_water_ms'")
+        before = high[0][0] if high else 0
+        self.now = max(database._clock(), before)
+        if self.now > before:
+            self.run("INSERT OR REPLACE INTO meta VALUES ('high_water_ms', ?)", (self.now,))
+
+    def run(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of one statement inside the transaction."""
+        return self._database._connection.execute(sql, tuple(values)).fetchall()
+
+    def each(self, sql: str, many: Iterable[tuple[Any, ...]]) -> None:
+        """One statement for each tuple of values."""
+        self._database._connection.executemany(sql, many)
+
+    def audit(self, event: str, surface: str, subject: str, about: str, detail: str = "") -> None:
+        """One audit row, part of this transaction or not there at all."""
+        self.run(
+            "INSERT INTO audit (at_ms, event, surface, subject, about, detail) VALUES (?, ?, ?, ?, ?, ?)",
+            (self.now, event, surface, subject, about, detail),
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._abandon()
+            if isinstance(error, apsw.Error):
+                raise storage_error(error) from error
+            return
+        try:
+            self._database._connection.execute("COMMIT")
+        except apsw.Error as failure:
+            self._abandon()
+            raise storage_error(failure) from failure
+        self._release()
+
+    def _abandon(self) -> None:
+        try:
+            if not self._database._connection.get_autocommit():
+                self._database._connection.execute("ROLLBACK")
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._database._lock.release()
+        self._database._turnstile.leave()
+
+
+def storage_error(error: apsw.Error) -> RukhError:
+    """What SQLite said, as a refusal that a person can act upon."""
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return RukhError("RKS004", "another writer holds the database", mend="try again")
+    if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+        return RukhError("RKS006", f"the database is damaged: {error}", mend="restore it from a copy")
+    return RukhError(
+        "RKS007",
+        f"the storage failed: {error}",
+        mend="look at the free space and the permissions of the home",
+    )

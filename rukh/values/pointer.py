@@ -1,0 +1,8 @@
+"""JSON Pointer (RFC 6901)."""
+
+from __future__ import annotations
+
+
+def join(pointer: str, token: str | int) -> str:
+    """`pointer` one step deeper, at member name or element index `token`."""
+    return f"{pointer}/{str(token).replace('~', '~0').replace('/', '~1')}"

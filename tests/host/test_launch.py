@@ -1,0 +1,141 @@
+"""Which program is started for a command, in which environment and directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rukh.contract.grammar import satisfies
+from rukh.host.launch import bootstrap_path, make_work_dir, meets, plan_launch, remove_work_dir
+from rukh.values.errors import RukhError
+from tests.support.children import called, scripted, verdict
+
+PYTHON = {"runtime": {"kind": "python"}, "mapping": {"kind": "managed", "entry": "notes:add"}}
+NATIVE = {"runtime": {"kind": "native"}, "mapping": {"kind": "managed", "entry": ["bin/notes", "--managed"]}}
+NODE = {"runtime": {"kind": "node"}, "mapping": {"kind": "managed", "entry": ["main.mjs"]}}
+
+
+def planned(record: dict[str, Any], environment: dict[str, str] | None = None, **more: Any) -> Any:
+    return plan_launch(record, "/r", "/c", "/w", environment or {}, **more)
+
+
+def program(directory: Path, name: str, mode: int = 0o755) -> str:
+    path = directory / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(mode)
+    return str(path)
+
+
+@pytest.mark.requirement("RK-EXEC-020", "RK-EXEC-023")
+def test_each_runtime_has_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = program(tmp_path, "node")
+    (tmp_path / "relative").mkdir()
+    program(tmp_path / "relative", "node")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"relative:{tmp_path}")
+    isolated = ["-I", "-S", "-X", "utf8", bootstrap_path(), "/r", "/c", "notes:add"]
+
+    assert [sys._base_executable, *isolated] == planned(PYTHON).argv  # type: ignore[attr-defined]
+    assert ["/bin/sh", *isolated] == planned(PYTHON, python="/bin/sh").argv
+    assert ["/r/bin/notes", "--managed"] == planned(NATIVE).argv
+    assert [node, "/r/main.mjs"] == planned(NODE).argv
+
+
+@pytest.mark.requirement("RK-EXEC-021")
+def test_the_environment_is_the_short_list_and_what_the_owner_gives() -> None:
+    base = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/w", "TMPDIR": "/w"}
+
+    assert base == planned(NATIVE).env
+    assert {**base, "LANG": "de_DE.UTF-8", "NOTES_DIR": "/n"} == (
+        planned(NATIVE, {"LANG": "de_DE.UTF-8", "NOTES_DIR": "/n"}).env
+    )
+    assert "/w" == planned(NATIVE).cwd
+
+
+def requiring(record: dict[str, Any], requirement: str) -> dict[str, Any]:
+    return {**record, "runtime": {**record["runtime"], "requires": requirement}}
+
+
+@pytest.mark.requirement("RK-EXEC-023")
+def test_a_requirement_that_is_not_met_names_both_versions() -> None:
+    assert planned(requiring(PYTHON, ">=3.11")).argv == planned(PYTHON).argv
+    with pytest.raises(RukhError) as refusal:
+        planned(requiring(PYTHON, ">=3.99"))
+
+    assert ("RKH002", "/runtime/requires") == (refusal.value.rule, refusal.value.place)
+    assert "python >=3.99" in refusal.value.message
+
+
+@pytest.mark.requirement("RK-EXEC-023")
+@pytest.mark.parametrize("record", [PYTHON, NODE])
+def test_a_runtime_that_is_not_there_is_named(
+    record: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "node", 0o644)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "_base_executable", str(tmp_path / "python"))
+    with pytest.raises(RukhError) as refusal:
+        planned(record)
+
+    assert "RKH001" == refusal.value.rule
+    assert record["runtime"]["kind"] in refusal.value.mend
+
+
+@pytest.mark.requirement("RK-EXEC-023")
+def test_the_version_of_node_is_not_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, "node")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RukhError) as refusal:
+        planned(requiring(NODE, ">=20"))
+
+    assert "RKH002" == refusal.value.rule
+
+
+@pytest.mark.parametrize(
+    "requirement", [">=3.11", "<3.12", ">=3.11,<4", ">=3.11.8", "<3.11", ">=3", "<3", ">=3.11.7"]
+)
+def test_requirements_are_compared_as_the_grammar_compares_them(requirement: str) -> None:
+    assert satisfies(requirement, (3, 11, 7)) is meets(requirement, (3, 11, 7))
+
+
+@pytest.mark.requirement("RK-EXEC-022")
+def test_the_working_directory_is_private_and_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    make_work_dir(str(work))
+    assert 0o700 == stat.S_IMODE(work.stat().st_mode)
+    deep = work.joinpath(*"abcdefghij" * 5)
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("x")
+    os.symlink(outside, work / "link")
+    os.mkfifo(work / "fifo")
+    (work / "closed").mkdir()
+    (work / "closed" / "file").write_text("x")
+    (work / "closed").chmod(0)
+
+    assert remove_work_dir(str(work))
+    assert not work.exists()
+    assert "x" == (outside / "kept").read_text()
+
+
+@pytest.mark.requirement("RK-EXEC-022")
+def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+    assert remove_work_dir(str(tmp_path / "gone"))
+    file = tmp_path / "file"
+    file.write_text("x")
+
+    assert not remove_work_dir(str(file))
+
+
+@pytest.mark.requirement("RK-EXEC-022", "RK-EXEC-010")
+def test_a_directory_that_cannot_be_made_makes_the_start_fail(tmp_path: Path) -> None:
+    work = tmp_path / "no" / "work"
+    make_work_dir(str(work))
+
+    assert ("execution_failed", "spawn_failed") == verdict(called(scripted("", work)))

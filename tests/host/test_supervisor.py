@@ -1,0 +1,337 @@
+"""What came of a child ends with its call, and with nobody else's."""
+
+from __future__ import annotations
+
+import _socket
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rukh.host import supervisor
+from rukh.host.spawner import Launch, Spawner
+from rukh.host.supervisor import descendants, read_order, signal_each
+from tests.support.children import (
+    Meeting,
+    Running,
+    called,
+    gone,
+    readable,
+    scripted,
+    spawning,
+    verdict,
+)
+
+LEAVES_DAEMONS = "confirm(); print(daemon(), daemon(), flush=True); complete(commandResult=text(''))"
+
+
+@pytest.fixture
+def meeting(tmp_path: Path) -> Any:
+    fifo = Meeting(tmp_path / "fifo")
+    yield fifo
+    fifo.close()
+
+
+def numbers(text: str) -> list[int]:
+    return [int(word) for word in text.split()]
+
+
+@pytest.mark.requirement("RK-EXEC-011", "RK-LIFE-024")
+def test_daemons_that_a_child_leaves_behind_are_ended_and_do_not_change_the_outcome(tmp_path: Path) -> None:
+    """Double fork, twice a session of their own, no environment, no inherited descriptor."""
+    report = called(scripted(LEAVES_DAEMONS, tmp_path))
+
+    left = numbers(report.diagnostics["stdout"][0].decode())
+    assert (2, 2, 0) == (len(left), report.killed, report.survivors)
+    assert [] == [process for process in left if Path(f"/proc/{process}").exists()]
+    assert ("succeeded", "") == verdict(report)
+
+
+@pytest.mark.requirement("RK-EXEC-012")
+def test_of_two_calls_at_once_each_supervisor_ends_its_own_daemons(tmp_path: Path, meeting: Meeting) -> None:
+    """One call leaves, and its daemons are gone, while the other one's daemon still lives."""
+    body = f"confirm(); open({meeting.path!r}, 'w').write(f'{{os.getpid()}} {{daemon()}}\\n'); forever()"
+    with spawning() as spawner:
+        staying = Running(scripted(body, tmp_path), spawner, seconds=60)
+        child, daemon = numbers(meeting.told())
+        leaving = called(scripted(LEAVES_DAEMONS, tmp_path), spawner=spawner)
+
+        assert (("succeeded", ""), 2) == (verdict(leaving), leaving.killed)
+        assert _program(child) and _program(daemon)
+        os.kill(child, signal.SIGKILL)
+        assert (("execution_failed", "exited_early"), 1) == (
+            verdict(staying.report()),
+            staying.report().killed,
+        )
+        assert b"" == _program(daemon)
+
+
+def _program(process: int) -> bytes:
+    """The arguments of a process; nothing when there is none."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+@pytest.mark.requirement("RK-EXEC-013")
+@pytest.mark.parametrize("one_call", [True, False])
+def test_when_the_host_dies_every_process_of_its_calls_ends(
+    tmp_path: Path, meeting: Meeting, one_call: bool
+) -> None:
+    body = f"confirm(); open({meeting.path!r}, 'w').write(f'{{os.getpid()}} {{daemon()}}\\n'); forever()"
+    host = os.fork()
+    if host == 0:
+        called(scripted(body, tmp_path), spawner=Spawner.start(one_call=one_call), seconds=60)
+    processes = numbers(meeting.told())
+    assert all(_program(process) for process in processes)
+
+    os.kill(host, signal.SIGKILL)
+    os.waitpid(host, 0)
+
+    assert [True, True] == [gone(process) for process in processes]
+
+
+@pytest.mark.requirement("RK-EXEC-016")
+def test_a_killed_supervisor_takes_its_child_along_and_the_cleanup_is_unconfirmed(
+    tmp_path: Path, meeting: Meeting
+) -> None:
+    body = f"confirm(); open({meeting.path!r}, 'w').write(f'{{os.getppid()}} {{os.getpid()}}\\n'); forever()"
+    with spawning() as spawner:
+        running = Running(scripted(body, tmp_path), spawner, seconds=60)
+        above, child = numbers(meeting.told())
+        os.kill(above, signal.SIGKILL)
+
+        assert ("execution_failed", "cleanup_unconfirmed") == verdict(running.report())
+        assert gone(child)
+
+
+def test_a_supervisor_that_is_told_to_end_ends_its_child_first(tmp_path: Path, meeting: Meeting) -> None:
+    body = f"confirm(); open({meeting.path!r}, 'w').write(f'{{os.getppid()}}\\n'); forever()"
+    with spawning() as spawner:
+        running = Running(scripted(body, tmp_path), spawner, seconds=60)
+        os.kill(int(meeting.told()), signal.SIGTERM)
+        report = running.report()
+
+        assert ("execution_failed", "exited_early") == verdict(report)
+        assert -signal.SIGKILL == report.exit_status
+
+
+GROWS = """
+confirm()
+if os.fork() == 0:
+    os.closerange(0, 16)
+    for _ in range(60):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                signal.pause()
+            os._exit(0)
+    signal.pause()
+complete(commandResult=text(''))
+"""
+
+
+@pytest.mark.requirement("RK-EXEC-011")
+def test_processes_that_are_made_while_others_are_killed_are_found(tmp_path: Path) -> None:
+    """The child leaves while what it started is still forking."""
+    report = called(scripted(GROWS, tmp_path))
+
+    assert (("succeeded", ""), 0) == (verdict(report), report.survivors)
+    assert report.killed >= 1
+
+
+@pytest.mark.requirement("RK-EXEC-010")
+def test_the_child_stands_alone_before_its_program_runs(tmp_path: Path) -> None:
+    """Session, parent-death signal, directory, signals and descriptors, as the program finds them."""
+    body = r"""
+import ctypes
+death = ctypes.c_int()
+ctypes.CDLL(None).prctl(2, ctypes.byref(death), 0, 0, 0)
+fds = sorted(int(name) for name in os.listdir("/proc/self/fd"))[:-1]
+status = dict(line.split(":\t") for line in open("/proc/self/status").read().splitlines() if ":\t" in line)
+me = os.getpid()
+confirm()
+complete(commandResult=text(json.dumps({
+    "session": os.getsid(0) == me, "group": os.getpgid(0) == me, "death": death.value, "cwd": os.getcwd(), "fds": fds,
+    "blocked": int(status["SigBlk"], 16), "stdin": os.readlink("/proc/self/fd/0"),
+})))
+"""
+    report = called(scripted(body, tmp_path))
+
+    assert report.command_result is not None
+    assert {
+        "session": True,
+        "group": True,
+        "death": signal.SIGKILL,
+        "cwd": str(tmp_path),
+        "fds": [0, 1, 2, 3, 4],
+        "blocked": 0,
+        "stdin": "/dev/null",
+    } == json.loads(report.command_result["text"])
+
+
+@pytest.mark.requirement("RK-EXEC-010")
+def test_ignored_signals_of_the_host_are_not_inherited(tmp_path: Path) -> None:
+    launch = Launch(["/bin/sh", "-c", "grep SigIgn /proc/self/status"], {}, str(tmp_path))
+    report = called(launch)
+
+    assert ["SigIgn:", "0000000000000000"] == report.diagnostics["stdout"][0].decode().split()
+
+
+# name: (program, directory below the test's, the step that is named)
+BROKEN_STARTS = {
+    "no such program": ("/nonexistent/program", "", "exec"),
+    "not executable": ("/etc/hostname", "", "exec"),
+    "no such directory": ("/bin/true", "gone", "directory"),
+}
+
+
+@pytest.mark.requirement("RK-EXEC-010")
+@pytest.mark.parametrize("name", BROKEN_STARTS)
+def test_a_step_that_fails_is_named_and_nothing_runs(tmp_path: Path, name: str) -> None:
+    program, directory, step = BROKEN_STARTS[name]
+    report = called(Launch([program], {}, str(tmp_path / directory)))
+
+    assert ("execution_failed", "spawn_failed") == verdict(report)
+    assert report.reason is not None
+    assert step == report.reason["message"].partition(":")[0]
+    assert (None, False) == (report.exit_status, report.wrote_stdout)
+
+
+def failing_prctl(option: int, value: int) -> None:
+    raise OSError(1, "Operation not permitted")
+
+
+def refusing_death_signal(option: int, value: int) -> None:
+    if option == 1:
+        failing_prctl(option, value)
+    working()(option, value)
+
+
+working = supervisor.load_prctl
+
+
+@pytest.mark.requirement("RK-EXEC-010")
+@pytest.mark.parametrize(
+    ("prctl", "step"), [(failing_prctl, "subreaper"), (refusing_death_signal, "death-signal")]
+)
+def test_without_supervision_nothing_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prctl: Any, step: str
+) -> None:
+    marker = tmp_path / "ran"
+    monkeypatch.setattr("rukh.host.spawner.load_prctl", lambda: prctl)
+    report = called(Launch(["/usr/bin/touch", str(marker)], {}, str(tmp_path)))
+
+    assert ("execution_failed", "spawn_failed") == verdict(report)
+    assert f"{step}: Operation not permitted [RKH003]" == (report.reason or {})["message"]
+    assert not marker.exists()
+
+
+class Silent:
+    """The held child's end of a supervisor, to which nothing may be said."""
+
+    def sendmsg(self, *order: object) -> None:
+        raise AssertionError(order)
+
+
+@pytest.mark.requirement("RK-EXEC-010", "RK-EXEC-013")
+def test_an_order_whose_host_has_gone_is_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+    ours.close()
+    killed: list[int] = []
+
+    def note(rows: list[tuple[int, bytes]], number: int) -> set[int]:
+        killed.append(number)
+        return set()
+
+    monkeypatch.setattr(supervisor, "descendants", lambda root: [] if killed else [(7, b"1")])
+    monkeypatch.setattr(supervisor, "signal_each", note)
+    standing = supervisor.Supervisor(None, None)  # type: ignore[arg-type]
+    standing._held = Silent()  # type: ignore[assignment]
+    standing.release(theirs, b"", [])
+    theirs.close()
+
+    assert [signal.SIGKILL] == killed
+
+
+@pytest.mark.requirement("RK-CHAN-030")
+def test_descriptors_of_the_host_are_held_by_nobody_else(tmp_path: Path) -> None:
+    """A pipe whose end only the host has ends when the host lets go, though a call is running."""
+    reader, writer = os.pipe()
+    os.set_inheritable(writer, True)
+    with spawning() as spawner:
+        called(scripted("confirm(); complete(commandResult=text(''))", tmp_path), spawner=spawner)
+        os.close(writer)
+
+        assert readable(reader, 1)
+        assert b"" == os.read(reader, 1)
+    os.close(reader)
+
+
+def test_the_walk_finds_a_tree_by_its_parents_and_passes_zombies_over() -> None:
+    reader, writer = os.pipe()
+    before = descendants(os.getpid())
+    child = os.fork()
+    if child == 0:
+        if os.fork() == 0:
+            os.write(writer, b"x")
+            signal.pause()
+        signal.pause()
+    assert readable(reader)
+    rows = [row for row in descendants(os.getpid()) if row not in before]
+    assert (child, 2) == (rows[0][0], len(rows))
+
+    assert set() == signal_each(rows, signal.SIGKILL)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert child not in [process for process, _ in descendants(os.getpid())]
+    os.waitpid(child, 0)
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.requirement("RK-EXEC-017")
+def test_a_number_that_was_used_again_is_not_signalled() -> None:
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    (row,) = [row for row in descendants(os.getpid()) if row[0] == child]
+
+    assert set() == signal_each([(child, b"1")], signal.SIGKILL)
+    assert (0, 0) == os.waitpid(child, os.WNOHANG)
+    assert set() == signal_each([row], signal.SIGKILL)
+    assert child == os.waitpid(child, 0)[0]
+
+
+@pytest.mark.requirement("RK-LIFE-023")
+def test_a_process_that_may_not_be_signalled_is_reported_as_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of another user would be: every signal to it is refused."""
+
+    def refuse(rows: list[tuple[int, bytes]], number: int) -> set[int]:
+        return {process for process, _ in rows}
+
+    monkeypatch.setattr(supervisor, "signal_each", refuse)
+    spawner = Spawner.start(one_call=True)
+    report = called(scripted(LEAVES_DAEMONS, tmp_path), spawner=spawner)
+    monkeypatch.undo()
+    left = [row for row in descendants(os.getpid()) if _program(row[0]).startswith(b"daemon")]
+    signal_each(left, signal.SIGKILL)
+    spawner.close()
+
+    assert ("execution_failed", "cleanup_unconfirmed") == verdict(report)
+    assert "2 processes of the child could not be stopped" == (report.reason or {})["message"]
+    assert (0, 2, 2) == (report.killed, report.survivors, len(left))
+
+
+def test_an_order_says_what_is_to_be_started() -> None:
+    launch = Launch(["/bin/x", "", "a b"], {"A": "", "B": "c=d\n"}, "/somewhere")
+
+    assert (b"/somewhere", [b"/bin/x", b"", b"a b"], {b"A": b"", b"B": b"c=d\n"}) == read_order(
+        launch.order()
+    )

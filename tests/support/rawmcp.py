@@ -1,0 +1,92 @@
+"""A client that writes exactly the lines a test wants, to a real `rukh mcp serve`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from types import TracebackType
+from typing import Any
+
+from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class RawClient:
+    """One server process over pipes; a context that ends it and keeps `errors`, its standard error."""
+
+    def __init__(self, home: InstalledHome, endpoint: str = "desk") -> None:
+        self._process = subprocess.Popen(
+            [PROGRAM, "mcp", "serve", "--endpoint", endpoint],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=home.environment(),
+        )
+        self._next = 0
+        self.errors = b""
+        self.status: int | None = None
+
+    def __enter__(self) -> RawClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            _, self.errors = self._process.communicate(timeout=PATIENCE)
+        finally:
+            self._process.kill()
+        self.status = self._process.returncode
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, line: bytes) -> None:
+        """Write one line as it is."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    def receive(self) -> dict[str, Any]:
+        """The next message."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line.endswith(b"\n"), f"no message: {line!r}"
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def start(self, method: str, **params: Any) -> int:
+        """Send one request and give its id."""
+        self._next += 1
+        message = {"jsonrpc": "2.0", "id": self._next, "method": method, "params": {"_meta": META, **params}}
+        self.send(json.dumps(message).encode())
+        return self._next
+
+    def request(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send one request and give the whole response."""
+        identifier = self.start(method, **params)
+        response = self.receive()
+        assert response["id"] == identifier
+        return response
+
+    def names(self) -> dict[str, str]:
+        """Tool names by slug, of every page."""
+        names: dict[str, str] = {}
+        page: dict[str, Any] = {}
+        while not page or "nextCursor" in page:
+            more = {"cursor": page["nextCursor"]} if page else {}
+            page = self.request("tools/list", **more)["result"]
+            names.update((tool["name"].rpartition("__")[0], tool["name"]) for tool in page["tools"])
+        return names
+
+    def call(self, slug: str, arguments: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """The outcome envelope of a call of the current tool with this slug."""
+        given = {} if arguments is None else {"arguments": arguments}
+        response = self.request("tools/call", name=self.names()[slug], **given, **more)
+        envelope: dict[str, Any] = response["result"]["structuredContent"]
+        return envelope
