@@ -1,4 +1,7 @@
-"""`python -m bench [--rounds N] [ID …]`: build a home, take the figures, print the table, write build/bench.json."""
+"""`python -m bench [--rounds N] [ID …]`: build a home, take the figures, print the table.
+
+build/bench.json is written by a run of all figures only: its rows are always of one run. RK-PROC-017
+"""
 
 from __future__ import annotations
 
@@ -174,7 +177,8 @@ def main() -> int:
             if name in options.ids or not options.ids
         ]
     print(table(figures))
-    write_json(figures, OUTPUT)
+    if len(figures) == len(FIGURES):
+        write_json(figures, OUTPUT)
     return 0
 
 

@@ -1,3 +1,3 @@
-"""Rukh: an embeddable core for a named command line with trusted, installable extensions."""
+"""Rukh: extensions that an owner trusts, as words for people and as tools for agents."""
 
 __version__ = "0.1.0"

@@ -41,8 +41,9 @@ class Application:
         """Run one command line (without the program's own name); the exit status."""
         from rukh.cli.main import run
 
+        open_missing_streams()
         words = [os.fsencode(word) for word in sys.argv[1:]] if argv is None else argv
-        program = self.program or [os.path.abspath(sys.argv[0])]
+        program = self.program or this_program()
         return run(self.name, self.version, program, words, os.environ)
 
     def main(self) -> NoReturn:
@@ -54,7 +55,29 @@ class Application:
         status = self.run()
         for stream in (sys.stdout, sys.stderr):
             try:
-                stream.flush()
+                if stream is not None:
+                    stream.flush()
             except (OSError, ValueError):
                 pass  # the reader went away; there is nobody left to tell
         os._exit(status)
+
+
+def open_missing_streams() -> None:
+    """Open the null device for each of the descriptors 0 to 2 that is closed.
+
+    Whatever is opened next would otherwise become standard output, and be written to. RK-ADM-013
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def this_program() -> list[str]:
+    """The argument vector that starts this process's application again."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if spec is not None:
+        return [sys.executable, "-m", spec.name.removesuffix(".__main__")]
+    path = os.path.abspath(sys.argv[0])
+    return [path] if os.access(path, os.X_OK) else [sys.executable, path]

@@ -47,6 +47,7 @@ def constants(registry: dict[str, Any]) -> str:
         ("ENFORCEMENT_PROFILES", "enforcementProfiles"),
         ("AUDIT_EVENTS", "auditEvents"),
         ("RESERVED_WORDS", "reservedWords"),
+        ("CORE_OPTIONS", "coreOptions"),
     ):
         lines.append(f"{constant} = {tuple_literal(registry[key])}\n")
     return "".join(lines).rstrip("\n") + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from rukh.cli.help import command_help, group_help, root_help, unknown_command
-from rukh.cli.output import STDERR, STDOUT, write_err, write_out
+from rukh.cli.lexer import leading_words
+from rukh.cli.output import STDERR, STDOUT, output_form, write_err, write_out
 from rukh.cli.words import BUILT
 from rukh.store.home import exists, open_home
 from rukh.store.store import Store
@@ -29,23 +30,38 @@ def terminal_width(descriptor: int) -> int:
         return _WIDTH
 
 
-def command_page(context: Context, record: dict[str, Any]) -> str:
-    """Help of one command."""
-    return command_help(context.name, record, terminal_width(STDOUT))
+def command_page(context: Context, record: dict[str, Any], *, run: bool = False) -> str:
+    """Help of one command; under `run` it accepts a document of inputs too."""
+    return command_help(context.name, record, terminal_width(STDOUT), run=run)
+
+
+def run_page(context: Context) -> int:
+    """Help of `run` itself."""
+    write_out(
+        f"Usage: {context.name} run PACKAGE/COMMAND [OPTIONS] ...\n\n"
+        "Run a command by its identity, wherever it is mounted; its own options and these:\n\n"
+        "  --inputs FILE|-  Take the inputs as one JSON object by parameter id\n"
+        "  --json           Print the result as one JSON document\n"
+        "  --envelope       Print the whole outcome as one JSON document\n\n"
+        f"{context.name} list names the identities; {context.name} run PACKAGE/COMMAND --help shows one.\n".encode()
+    )
+    return 0
 
 
 def group_page(context: Context, store: Store, active: Active, words: list[str]) -> int:
     """A group without a command: its help, on standard output when asked for and else as a refusal. RK-CLI-055"""
-    path = tuple(_path(words))
+    path = tuple(leading_words(words))
     routes = store.profiles.routes(active.generation)
     if not any(route[0] == path for route in routes):
         raise unknown_command(context.name, list(path), routes, list(BUILT))
-    asked = "--help" in words or "-h" in words
+    options = words[: words.index("--")] if "--" in words else words
+    asked = "--help" in options or "-h" in options
     page = group_help(context.name, path, routes, terminal_width(STDOUT if asked else STDERR))
     if asked:
         write_out(page.encode())
         return 0
-    write_err(page.encode())
+    if output_form(words) == "plain":
+        write_err(page.encode())
     raise RukhError(
         "RKL024",
         f"{' '.join(path)} is a group: name one of its commands",
@@ -56,12 +72,14 @@ def group_page(context: Context, store: Store, active: Active, words: list[str])
 
 def unknown(context: Context, store: Store, active: Active, words: list[str]) -> int:
     """Refuse words that lead nowhere, naming the nearest command."""
-    raise unknown_command(context.name, _path(words), store.profiles.routes(active.generation), list(BUILT))
+    raise unknown_command(
+        context.name, leading_words(words), store.profiles.routes(active.generation), list(BUILT)
+    )
 
 
 def unknown_in_empty_home(context: Context, words: list[str]) -> RukhError:
     """The refusal of a command where there is no home yet."""
-    return unknown_command(context.name, _path(words), [], list(BUILT))
+    return unknown_command(context.name, leading_words(words), [], list(BUILT))
 
 
 def root_page(context: Context) -> int:
@@ -77,10 +95,3 @@ def _routes(context: Context) -> list[tuple[tuple[str, ...], str, str, str]]:
     store = Store(open_home(context.home, create=False))
     active = store.profiles.active()
     return store.profiles.routes(active.generation) if active is not None else []
-
-
-def _path(words: list[str]) -> list[str]:
-    for count, word in enumerate(words):
-        if word.startswith("-") or not word:
-            return words[:count]
-    return list(words)

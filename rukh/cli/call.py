@@ -7,13 +7,13 @@ round again. RK-CAPT-002 RK-CLI-065
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 
-from rukh.cli.lexer import lex
-from rukh.cli.output import output_form, show_error, show_outcome, write_out
-from rukh.host.invocation import Call, CommitFailed, Host, Moved
+from rukh.cli.files import STDIN, read_named
+from rukh.cli.lexer import leading_words, lex
+from rukh.cli.output import output_form, show_outcome, show_unrecorded, write_out
+from rukh.contract.policy import LOCAL_USER
+from rukh.host.invocation import Call, CommitFailed, Host, Moved, unsupported
 from rukh.host.invoker import Cancel
 from rukh.host.spawner import Spawner
 from rukh.host.streams import Streams
@@ -23,12 +23,11 @@ from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.reader import read
 from rukh.values.registry import (
-    EXIT_EXECUTION_FAILED,
     LIMIT_CLI_DEADLINE_MILLISECONDS,
     LIMIT_INPUT_BYTES,
-    LIMIT_INPUT_DEPTH,
-    LIMIT_INPUT_ELEMENTS,
+    LIMIT_MESSAGE_DEPTH,
     LIMIT_MESSAGE_IN_BYTES,
+    LIMIT_MESSAGE_MEMBERS,
 )
 
 TYPE_CHECKING = False
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 # How often the words are resolved again because a publication came between.
 _ATTEMPTS = 8
-_USER = "user:local"
 # What each signal says about who stops the call.
 _CAUSES = {signal.SIGINT: "caller", signal.SIGTERM: "scope_closed", signal.SIGHUP: "scope_closed"}
 
@@ -74,12 +72,13 @@ class _Terminal:
 
     def status(self) -> int:
         home = open_home(self.context.home, create=False)
-        spawner = Spawner.start(one_call=True)
+        spawner = None if asks_for_help(self.words) else Spawner.start(one_call=True)
         store = Store(home)
         try:
             return self._attempts(Host(store, spawner), store)
         finally:
-            spawner.close()
+            if spawner is not None:
+                spawner.close()
             store.database.fold()
 
     def _attempts(self, host: Host, store: Store) -> int:
@@ -128,60 +127,65 @@ class _Terminal:
     def _call(
         self, host: Host, active: Active, record: dict[str, Any], tokens: list[str], before: int
     ) -> int:
+        call = Call(
+            active, record, {}, Caller("cli", LOCAL_USER, LOCAL_USER), LIMIT_CLI_DEADLINE_MILLISECONDS
+        )
+        refused = unsupported(record)
+        if refused is not None and record["mapping"]["kind"] == "passthrough":
+            # Every word behind the path of a passthrough command is its program's: none of them is looked at.
+            return show_outcome(self.context, host.reject(call, refused), "plain")
         form = output_form(tokens)
-        call = Call(active, record, {}, Caller("cli", _USER, _USER), LIMIT_CLI_DEADLINE_MILLISECONDS)
         try:
             lexed = lex(record, tokens, before, inputs=self.identity is not None)
             if lexed.core.help:
                 return self._help(record)
             call.supplied = supplied(lexed)
-            call.stdin = -1 if lexed.core.inputs == "-" else 0
+            call.stdin = -1 if lexed.core.inputs == STDIN else 0
         except RukhError as error:
-            return show_outcome(self.context, host.reject(call, error), record, form)
+            return show_outcome(self.context, host.reject(call, error), form)
         return self._run(host, call, form)
 
     def _run(self, host: Host, call: Call, form: str) -> int:
         cancel = Cancel()
         for number in _CAUSES:
-            signal.signal(
-                number, lambda number, _frame: cancel.request(_CAUSES[signal.Signals(number)]) and None
-            )
+            if (
+                signal.getsignal(number) != signal.SIG_IGN
+            ):  # `nohup` and a shell's `&` mean what they say (S02)
+                signal.signal(
+                    number, lambda number, _frame: cancel.request(_CAUSES[signal.Signals(number)]) and None
+                )
         try:
             finished = host.invoke(call, Streams.live(1 if form == "plain" else 2, 2), cancel)
         except CommitFailed as failure:
-            show_error(self.context, failure.cause, form, invocation=failure.invocation)
-            return EXIT_EXECUTION_FAILED
-        return show_outcome(self.context, finished, call.record, form)
+            return show_unrecorded(self.context, failure, form)
+        return show_outcome(self.context, finished, form)
 
     def _help(self, record: dict[str, Any]) -> int:
         from rukh.cli.browse import command_page
 
-        write_out(command_page(self.context, record).encode())
+        write_out(command_page(self.context, record, run=self.identity is not None).encode())
         return 0
 
 
-def leading_words(words: list[str]) -> list[str]:
-    """The words before the first option: what a path can be made of."""
-    for count, word in enumerate(words):
-        if word.startswith("-") or not word:
-            return words[:count]
-    return words
+def asks_for_help(words: list[str]) -> bool:
+    """Whether `--help` stands among the options: nothing will run, so nothing is forked for it. RK-CLI-050"""
+    return "--help" in (words[: words.index("--")] if "--" in words else words)
 
 
 def supplied(lexed: Lexed) -> dict[str, Any]:
     """The inputs by parameter id: those of the words, of `--read`, or of the one document of `--inputs`."""
     if lexed.core.inputs is not None:
         return read_inputs(lexed.core.inputs)
-    return {**lexed.supplied, **{name: read_text(path) for name, path in lexed.core.reads.items()}}
+    return {**lexed.supplied, **{name: read_text(name, path) for name, path in lexed.core.reads.items()}}
 
 
 def read_inputs(path: str) -> dict[str, Any]:
-    """The JSON object in a file, or in standard input for `-`."""
+    """The JSON object in a file, or in standard input for `-`; what is in it is the validator's to judge."""
     document = read(
-        _bytes(path, LIMIT_MESSAGE_IN_BYTES),
+        read_named(path, LIMIT_MESSAGE_IN_BYTES),
         max_bytes=LIMIT_MESSAGE_IN_BYTES,
-        max_depth=LIMIT_INPUT_DEPTH,
-        max_members=2 * LIMIT_INPUT_ELEMENTS,
+        max_depth=LIMIT_MESSAGE_DEPTH,
+        max_members=LIMIT_MESSAGE_MEMBERS,
     )
     if not isinstance(document, dict):
         raise RukhError(
@@ -193,31 +197,11 @@ def read_inputs(path: str) -> dict[str, Any]:
     return document
 
 
-def read_text(path: str) -> str:
-    """The text of a file, strictly UTF-8, read with the caller's rights."""
+def read_text(name: str, path: str) -> str:
+    """The text of a file for the parameter `name`, strictly UTF-8."""
     try:
-        return _bytes(path, LIMIT_INPUT_BYTES).decode()
+        return read_named(path, LIMIT_INPUT_BYTES).decode()
     except UnicodeDecodeError as error:
         raise RukhError(
-            "RKV001", f"byte {error.start} of {path} is not UTF-8", place="--read", mend="give a UTF-8 file"
+            "RKV001", f"byte {error.start} of {path} is not UTF-8", place=f"/{name}", mend="give a UTF-8 file"
         ) from error
-
-
-def _bytes(path: str, limit: int) -> bytes:
-    try:
-        source = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115  (closed right below)
-        try:
-            data = source.read(limit + 1)
-        finally:
-            if path != "-":
-                source.close()
-    except OSError as error:
-        raise RukhError(
-            "RKL023",
-            f"{path} cannot be read: {os.strerror(error.errno or 0)}",
-            place=path,
-            mend="name a readable file",
-        ) from error
-    if len(data) > limit:
-        raise RukhError("RKV009", f"{path} is larger than {limit} bytes", place=path, mend="give less")
-    return data

@@ -33,7 +33,6 @@ _METAVARS = {
     "integer": "INTEGER",
     "number": "NUMBER",
     "decimal": "DECIMAL",
-    "boolean": "true|false",
 }
 _GLOBAL_ROWS = [
     ("    --home DIR", "The home to work in"),
@@ -41,14 +40,15 @@ _GLOBAL_ROWS = [
     ("    --version", "Show the version"),
 ]
 _JSON_ROW = ("    --json", "Print the result as one JSON document")
+_INPUTS_ROW = ("    --inputs FILE|-", "Take the inputs as one JSON object by parameter id")
 _CORE_ROWS = [
     ("    --envelope", "Print the whole outcome as one JSON document"),
     ("    --read ID=FILE", "Fill a string parameter from a file"),
 ]
 
 
-def command_help(app_name: str, record: dict[str, Any], width: int) -> str:
-    """The page of one compiled command, at most `width` columns where its words allow it."""
+def command_help(app_name: str, record: dict[str, Any], width: int, *, run: bool = False) -> str:
+    """The page of one compiled command, at most `width` columns where its words allow it; `run` shows `--inputs`."""
     width = max(width, _NARROWEST)
     parameters = record["parameters"]
     arguments = [_argument_row(p) for p in parameters if p["form"] == "positional"]
@@ -59,7 +59,7 @@ def command_help(app_name: str, record: dict[str, Any], width: int) -> str:
         _paragraph(record["description"], width, multiline=True),
         _section("Arguments", arguments, width),
         _section("Options", options, width),
-        _section("Options of every command", _core_rows(record), width),
+        _section("Options of every command", _core_rows(record, run), width),
         _section("Aliases", [(_words(app_name, alias), "") for alias in record["aliases"]], width),
         _examples(app_name, record["examples"], width),
     ]
@@ -176,12 +176,17 @@ def _option_row(parameter: dict[str, Any]) -> Row:
     return ("" if short else "    ") + ", ".join([*short, *long]) + value, _text(parameter, [])
 
 
-def _core_rows(record: dict[str, Any]) -> list[Row]:
+def _core_rows(record: dict[str, Any], run: bool) -> list[Row]:
     if record["mapping"]["kind"] == "passthrough":
         return []
     taken = any("-h" in p["names"] for p in record["parameters"] if p["form"] != "positional")
     help_row = ("    --help" if taken else "-h, --help", "Show this help")
-    return [help_row, *([_JSON_ROW] if record["result"] else []), *_CORE_ROWS]
+    return [
+        help_row,
+        *([_JSON_ROW] if record["result"] else []),
+        *_CORE_ROWS,
+        *([_INPUTS_ROW] if run else []),
+    ]
 
 
 def _metavar(declared: dict[str, Any]) -> str:

@@ -26,14 +26,15 @@ from __future__ import annotations
 from rukh.values.errors import RukhError
 from rukh.values.numbers import parse_number
 from rukh.values.pointer import join
+from rukh.values.registry import CORE_OPTIONS, LIMIT_PATH_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
-# The core's own options of a managed command: spelling -> whether it takes a value. Declared ones never win.
-CORE_OPTIONS = {"--help": False, "--json": False, "--envelope": False, "--wait": False, "--read": True}
+# Of the core's own options of a managed command, those that take a value. Declared ones never win.
+_VALUED = frozenset({"--read"})
 # The core's unless the command declares it.
 SHORT_HELP = "-h"
 # Stands on `run` alone, before whatever the command declares.
@@ -42,11 +43,12 @@ INPUTS_OPTION = "--inputs"
 GLOBAL_OPTIONS = {"--home": True, "--help": False, "--version": False}
 # Code points: enough of a word to recognize it by, in a place or a message.
 _SHOWN_LENGTH = 64
+# How many words can lead to a command: the owner's mount words and the path's own.
+_PATH_WORDS = 2 * LIMIT_PATH_WORDS
 # A negative number as people write it: wider than the JSON grammar, so that `-.5` is told how to be written.
 _NUMBER_LIKE = r"-(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 # Any number as people write it: sign, zeros, whole, fraction, exponent.
 _ANY_NUMBER = r"([+-]?)(?=\.?[0-9])0*([0-9]*)\.?([0-9]*)((?:[eE][+-]?[0-9]+)?)"
-_BOOLEANS = {"true": True, "false": False}
 
 
 class CoreOptions:
@@ -135,6 +137,14 @@ def split_core(argv: list[str]) -> tuple[Globals, list[str]]:
     return found, argv[reading.at :]
 
 
+def leading_words(words: list[str]) -> list[str]:
+    """The words that a path can be made of: those before the first option, empty word or word with a space."""
+    for count, word in enumerate(words[:_PATH_WORDS]):
+        if word.startswith("-") or not word or " " in word:
+            return words[:count]
+    return words[:_PATH_WORDS]
+
+
 def lex(record: dict[str, Any], tokens: list[str], before: int = 0, inputs: bool = False) -> Lexed:
     """The typed inputs and core options said by `tokens`, the words behind a managed command's path.
 
@@ -157,7 +167,7 @@ def accepted(record: dict[str, Any], inputs: bool = False) -> dict[str, Option]:
         if parameter["form"] != "positional":
             option = Option(parameter["id"], parameter["form"] == "option", parameter)
             table.update((name, option) for name in parameter["names"])
-    table.update((name, Option(name, takes)) for name, takes in CORE_OPTIONS.items())
+    table.update((name, Option(name, name in _VALUED)) for name in CORE_OPTIONS)
     if inputs:
         table[INPUTS_OPTION] = Option(INPUTS_OPTION, True)
     return table
@@ -346,13 +356,9 @@ class _Call(_Reading):
             self.supplied[identity] = self._typed(kind, value, word)
 
     def _typed(self, kind: str, value: str, word: str) -> Any:
-        """Numbers and booleans are typed here; decimals and choices go to the validator as they are."""
+        """Numbers are typed here; decimals and choices go to the validator as they are."""
         if kind in ("integer", "number"):
             return self._number(value, word)
-        if kind == "boolean":
-            if value not in _BOOLEANS:
-                self.refuse("RKL010", word, f"{_cut(value)!r} is not a boolean", "write true or false")
-            return _BOOLEANS[value]
         return value
 
     def _number(self, value: str, word: str) -> int | float:
@@ -462,8 +468,6 @@ def _words(parameter: dict[str, Any], value: Any) -> list[str]:
 
 
 def _word(identity: str, kind: str, value: Any) -> str:
-    if kind == "boolean" and isinstance(value, bool):
-        return "true" if value else "false"
     if kind in ("integer", "number") and isinstance(value, (int, float)) and not isinstance(value, bool):
         # A float's `repr` keeps its point or exponent: 1e16 is not read as an integer beyond the limit.
         if _is_exact(repr(value)):

@@ -20,23 +20,27 @@ if TYPE_CHECKING:
     from rukh.cli.lexer import Globals
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
 def run(name: str, version: str, program: list[str], argv: list[bytes], environ: Mapping[str, str]) -> int:
     """Run one command line of the application `name`; the exit status."""
     context = Context(name, version, "", program)
-    words: list[str] = []
+    # For the form of a refusal alone, which must be known even where a word is not UTF-8.
+    shown = [word.decode("utf-8", "replace") for word in argv]
     try:
         words = decode_argv(argv)
         options, rest = split_core(words)
         context.home = home_of(name, options.home, environ)
         return _dispatch(context, options, rest, len(words) - len(rest))
     except RukhError as error:
-        return _refused(context, error, words)
+        return _refused(context, error, shown)
     except KeyboardInterrupt:
         return EXIT_CALLER_CANCELLED
     except (
         Exception
     ) as fault:  # the outermost border: a fault of ours is reported, never shown as a traceback
-        return _refused(context, _internal(fault), words)
+        return _refused(context, _internal(fault), shown)
 
 
 def _dispatch(context: Context, options: Globals, rest: list[str], before: int) -> int:
@@ -55,6 +59,10 @@ def dispatch_words(context: Context, rest: list[str], before: int = 0) -> int:
 
         return root_page(context)
     word = rest[0]
+    if word == "run" and rest[1:2] in (["--help"], ["-h"]):
+        from rukh.cli.browse import run_page
+
+        return run_page(context)
     if word == "run":
         from rukh.cli.call import call_identity
 
@@ -91,12 +99,13 @@ def _refused(context: Context, error: RukhError, words: list[str]) -> int:
 
 def _internal(fault: Exception) -> RukhError:
     """A fault of this program as a refusal that names where it happened, for a report."""
-    trace = fault.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
     where = ""
-    if trace is not None:
-        where = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    trace = fault.__traceback__
+    while trace is not None:
+        source = trace.tb_frame.f_code.co_filename
+        if source.startswith(_PACKAGE):
+            where = f"{source.removeprefix(_PACKAGE)}:{trace.tb_lineno}"
+        trace = trace.tb_next
     return RukhError(
         "RKL026", f"{type(fault).__name__}: {fault}", place=where, mend="report this fault with what you ran"
     )

@@ -10,18 +10,17 @@ from rukh.cli.present import (
     exit_code,
     failure_json,
     failure_text,
+    json_document,
     result_json,
     result_text,
 )
 from rukh.values.canonical import canonical_bytes
+from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from rukh.cli.context import Context
-    from rukh.host.invocation import Finished
-    from rukh.values.errors import RukhError
+    from rukh.host.invocation import CommitFailed, Finished
 
 STDOUT = 1
 STDERR = 2
@@ -52,16 +51,32 @@ def _write(descriptor: int, data: bytes) -> None:
             view = view[os.write(descriptor, view) :]
     except BrokenPipeError:
         return
+    except OSError as error:
+        if descriptor == STDERR:
+            return  # there is nowhere left to say so
+        raise RukhError(
+            "RKL029",
+            f"standard output cannot be written: {os.strerror(error.errno or 0)}",
+            mend="the call has its outcome; look at where its output goes",
+        ) from error
 
 
-def show_error(context: Context, error: RukhError, form: str, *, invocation: str = "") -> None:
+def show_error(context: Context, error: RukhError, form: str) -> None:
     """A refusal before there was an outcome, in the form that was asked for."""
-    if invocation:
-        error.place = error.place or invocation
     write_err(error_text(context.name, error).encode() if form == "plain" else error_json(error))
 
 
-def show_outcome(context: Context, finished: Finished, record: dict[str, Any], form: str) -> int:
+def show_unrecorded(context: Context, failure: CommitFailed, form: str) -> int:
+    """A call that ran and whose outcome was not committed: no outcome, and the way to ask for it. RK-CLI-068"""
+    error = failure.error
+    if form == "plain":
+        write_err(error_text(context.name, error).encode())
+    else:
+        write_err(json_document({"error": error.document(), "invocationId": failure.invocation}))
+    return error.exit_code
+
+
+def show_outcome(context: Context, finished: Finished, form: str) -> int:
     """Show a committed outcome; the exit status."""
     if finished.outcome == "succeeded":
         _show_result(finished, form)

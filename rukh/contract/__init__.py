@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from rukh.contract.descriptor import Checked, check
     from rukh.contract.diagnostics import Diagnostic, render_json, render_text
     from rukh.contract.envelope import reason
-    from rukh.contract.grammar import CORE_OPTIONS, satisfies, version_key
+    from rukh.contract.grammar import version_key
     from rukh.contract.names import parse_tool_name, slug, tool_name
     from rukh.contract.parameters import Bound, bind
-    from rukh.contract.policy import decide, granted_environment, passthrough_granted
-    from rukh.contract.profile import DEFAULT_PROFILE, LOCAL_USER, export_toml, read_owner_profile
+    from rukh.contract.policy import LOCAL_USER, decide, granted_environment, passthrough_granted
+    from rukh.contract.profile import DEFAULT_PROFILE, export_toml, read_owner_profile
     from rukh.contract.projection import export_refusal, input_schema, output_schema, tool_tail
     from rukh.contract.result_schema import Schema, parse_schema, validate_result
+    from rukh.contract.versions import satisfies
 
 __all__ = [
     "Bound",
-    "CORE_OPTIONS",
     "Candidate",
     "Checked",
     "DEFAULT_PROFILE",
@@ -70,13 +70,14 @@ _HOMES = {
     "descriptor": "Checked check",
     "diagnostics": "Diagnostic render_json render_text",
     "envelope": "reason",
-    "grammar": "CORE_OPTIONS satisfies version_key",
+    "grammar": "version_key",
     "names": "parse_tool_name slug tool_name",
     "parameters": "Bound bind",
-    "policy": "decide granted_environment passthrough_granted",
-    "profile": "DEFAULT_PROFILE LOCAL_USER export_toml read_owner_profile",
+    "policy": "LOCAL_USER decide granted_environment passthrough_granted",
+    "profile": "DEFAULT_PROFILE export_toml read_owner_profile",
     "projection": "export_refusal input_schema output_schema tool_tail",
     "result_schema": "Schema parse_schema validate_result",
+    "versions": "satisfies",
 }
 
 __getattr__ = front(__name__, _HOMES)

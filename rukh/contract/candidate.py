@@ -72,14 +72,14 @@ def build_candidate(profile: dict[str, Any], descriptors: dict[str, dict[str, An
     return Candidate(generation, commands, routes, exports, tails)
 
 
-def check_namespaces_kept(published: dict[str, Any], profile: dict[str, Any]) -> None:
-    """Refuse (RKP008) a profile that gives an endpoint of the published one another namespace. RK-PROF-011"""
-    for name, endpoint in published["endpoints"].items():
+def check_namespaces_kept(published: dict[str, str], profile: dict[str, Any]) -> None:
+    """Refuse (RKP008) a profile that gives an endpoint another namespace than it was `published` with. RK-PROF-011"""
+    for name, namespace in published.items():
         after = profile["endpoints"].get(name)
-        if after is not None and after["namespace"] != endpoint["namespace"]:
+        if after is not None and after["namespace"] != namespace:
             raise RukhError(
                 "RKP008",
-                f"the namespace of {name} would change from {endpoint['namespace']} to {after['namespace']}",
+                f"the namespace of {name} would change from {namespace} to {after['namespace']}",
                 place=f"/endpoints/{name}/namespace",
                 mend="keep the namespace, or make a new endpoint",
             )

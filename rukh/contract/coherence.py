@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rukh.contract import grammar
 from rukh.contract.parameters import bind
 from rukh.contract.shapes import Report
 from rukh.values.errors import RukhError
 from rukh.values.numbers import compare_decimals, normalize_decimal
 from rukh.values.pointer import join
+from rukh.values.registry import CORE_OPTIONS
 
 FEATURE_RESULT = "command-result/1"
 _BOUNDS = (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems"))
@@ -144,7 +144,7 @@ def _option_names_differ(report: Report, pointer: str, command: dict[str, Any]) 
             owned = {name}
             if parameter.get("form") == "flag" and name.startswith("--"):
                 owned.add("--no-" + name.removeprefix("--"))
-            if name in grammar.CORE_OPTIONS:
+            if name in CORE_OPTIONS:
                 report.add("core-option", spot, f"{name} belongs to every command", "choose another name")
             elif owned & seen:
                 taken = ", ".join(sorted(owned & seen))

@@ -74,9 +74,6 @@ SIZE = Form("size", "(?:0|[1-9][0-9]{0,8})(?:B|KiB|MiB)", 12, "a number and B, K
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _BYTES = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
 
-# Options that every managed command has; no descriptor may declare them. RK-DESC-015
-CORE_OPTIONS = ("--help", "--json", "--envelope", "--wait", "--read")
-
 
 def milliseconds(text: str) -> int:
     """The duration `text` (form DURATION) in milliseconds."""
@@ -126,15 +123,3 @@ def version_key(version: str) -> tuple[Any, ...]:
         return (*numbers, (1,))
     order = [(0, int(mark), "") if mark.isdigit() else (1, 0, mark) for mark in marks.split(".")]
     return (*numbers, (0, *order))
-
-
-def satisfies(requirement: str, version: tuple[int, ...]) -> bool:
-    """Whether a runtime's `version`, such as (3, 11, 7), meets `requirement` (form RUNTIME)."""
-    for clause in requirement.split(","):
-        least = clause.startswith(">=")
-        bound = tuple(int(number) for number in clause.lstrip("><=").split("."))
-        width = max(len(bound), len(version))
-        padded = version + (0,) * (width - len(version))
-        if (padded >= bound + (0,) * (width - len(bound))) is not least:
-            return False
-    return True

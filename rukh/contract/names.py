@@ -38,6 +38,9 @@ def tool_name(namespace: str, revision: str, identity: str) -> str:
 
 
 def parse_tool_name(name: str) -> tuple[str, str] | None:
-    """Slug and fingerprint of a well-formed name, else None. The slug resolves nothing. RK-NAME-003"""
+    """Slug and fingerprint of a well-formed name, else None. The slug resolves nothing. RK-NAME-003
+
+    For whoever reads a name without the projection it is of; a host looks the whole name up in its own.
+    """
     match = _NAME.fullmatch(name)
     return (match.group(1), match.group(2)) if match else None

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The person at the terminal: the subject of every call of this host, and its actor there.
+LOCAL_USER = "user:local"
 ALLOWED = "allowed"
 DENIED = "denied"
 
@@ -41,7 +43,10 @@ def _matches(patterns: list[str], word: str, whole: str) -> bool:
 
 
 def passthrough_granted(profile: dict[str, Any], identity: str) -> bool:
-    """Whether the owner gave authority for the whole program behind a passthrough command. RK-PROF-023"""
+    """Whether the owner gave authority for the whole program behind a passthrough command. RK-PROF-023
+
+    Asked by nobody while passthrough commands are refused as unsupported, grant or no grant.
+    """
     granted = profile["passthrough"].get(identity)
     return granted is not None and granted["arguments"] == "unrestricted"
 

@@ -6,6 +6,8 @@
    and a member that the owner left out stands there with its default. What a budget does not name is zero:
    nothing of it may be spent. A budget without `per` never refills. RK-PROF-004 RK-PROF-005
 4. Limits only tighten: a number above the host's own is refused. RK-PROF-006
+5. What this host cannot keep is refused, never recorded and passed over: it asks for no approval, so `calls` is
+   unsupported. `effects` may stand, because there are no operations that it would have to ask about. RK-PROF-008
 
 Whether presets, packages and commands that the file names exist is judged on the whole candidate
 (`candidate`). Active packages are never in the file; they stand in the published profile under `packages`.
@@ -19,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rukh.contract import grammar
+from rukh.contract.policy import LOCAL_USER
 from rukh.contract.shapes import (
     Report,
     Shape,
@@ -46,14 +49,13 @@ from rukh.values.registry import (
 from rukh.values.unicode import check_text
 
 FORMAT = "rukh.profile/1"
-LOCAL_USER = "user:local"
 
 # The kind of a fault, as shapes name it, and the rule that it is here.
 RULES = {
     "unknown": "RKF003", "missing": "RKF004", "type": "RKF005", "choice": "RKF006", "name": "RKF007",
     "package": "RKF007", "identity": "RKF007", "actor": "RKF007", "variable": "RKF007", "pattern": "RKF007",
     "duration": "RKF008", "size": "RKF008", "cost": "RKF008", "range": "RKF009", "repeat": "RKF010",
-    "text": "RKF011", "count": "RKF012", "directory": "RKF013",
+    "text": "RKF011", "count": "RKF012", "directory": "RKF013", "approval": "RKF014",
 }  # fmt: skip
 
 # A fresh home: the local user may run what is installed, and may install what a trusted key has signed. Nobody else
@@ -77,7 +79,7 @@ DEFAULT_PROFILE: dict[str, Any] = {
 def read_owner_profile(source: str) -> dict[str, Any]:
     """The owner's part of a profile in its published form, without `packages`.
 
-    Raises RukhError RKF001–RKF013: the first fault, with its JSON Pointer as place (line and column for RKF001).
+    Raises RukhError RKF001–RKF014: the first fault, with its JSON Pointer as place (line and column for RKF001).
     """
     document = _toml(source)
     if document.get("format") != FORMAT:
@@ -131,6 +133,14 @@ def _cost(report: Report, pointer: str, value: Any) -> None:
         )
 
 
+def _approval(report: Report, pointer: str, value: Any) -> None:
+    choice("none", "effects", "calls")(report, pointer, value)
+    if report.clean(pointer) and value == "calls":
+        message = "this version cannot ask for the approval of a call"
+        mend = 'write "effects", and let a rule deny what nobody may call unasked'
+        report.add("approval", pointer, message, mend)
+
+
 def _size(low: int, high: int) -> Shape:
     """A size from `low` to `high` bytes."""
 
@@ -160,7 +170,7 @@ BUDGET = closed({"calls": COUNT}, {
     "effects": COUNT, "bytes": spelled(grammar.SIZE), "cost": _cost, "per": spelled(grammar.DURATION),
 }, "a budget")  # fmt: skip
 PRESET = closed({"deadline": spelled(grammar.DURATION), "budget": BUDGET}, {
-    "approval": choice("none", "effects", "calls"), "enforcement": choice(*ENFORCEMENT_PROFILES),
+    "approval": _approval, "enforcement": choice(*ENFORCEMENT_PROFILES),
 }, "a preset")  # fmt: skip
 ENDPOINT = closed({
     "transport": choice("stdio"), "namespace": spelled(grammar.PACKAGE), "preset": spelled(grammar.NAME),

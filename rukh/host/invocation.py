@@ -19,7 +19,7 @@ from rukh.host.launch import make_work_dir, plan_launch, remove_work_dir
 from rukh.store.calls import Kept, Moved, Pinned, new_invocation
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
-from rukh.values.registry import ENFORCEMENT_PROFILES
+from rukh.values.registry import ENFORCEMENT_PROFILES, EXIT_UNSUPPORTED, LIMIT_RESULT_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,23 +34,24 @@ if TYPE_CHECKING:
     from rukh.store.store import Store
 
 # What a refusal at admission is called in the outcome.
-_REASONS = {
-    "RKA001": "denied",
-    "RKA003": "denied",
-    "RKA004": "budget_exhausted",
-    "RKA007": "unsupported",
-    "RKA008": "unsupported",
-    "RKA009": "unsupported",
-}
+_REASONS = {"RKA001": "denied", "RKA003": "denied", "RKA004": "budget_exhausted"}
 
 
 class CommitFailed(Exception):
-    """The outcome could not be stored: nothing of it may be shown; `invocation` is how it can be asked for."""
+    """The call ran and its outcome could not be stored: nothing of it may be shown.
+
+    `invocation` is how it can be asked for; `error` says so to whoever called (RKA010) and advises no repeat.
+    """
 
     def __init__(self, invocation: str, cause: RukhError) -> None:
         super().__init__(f"{invocation}: {cause}")
         self.invocation = invocation
-        self.cause = cause
+        self.error = RukhError(
+            "RKA010",
+            f"the call ran, and its outcome could not be recorded: {cause.message} [{cause.rule}]",
+            place=invocation,
+            mend="what it did may have taken effect: look before you run it again",
+        )
 
 
 class Finished:
@@ -97,9 +98,9 @@ class Call:
 
 
 class Host:
-    """Runs calls of one home; usable from many threads at once."""
+    """Runs calls of one home; usable from many threads at once. Without a spawner it can only reject."""
 
-    def __init__(self, store: Store, spawner: Spawner) -> None:
+    def __init__(self, store: Store, spawner: Spawner | None) -> None:
         self.store = store
         self._spawner = spawner
 
@@ -126,11 +127,9 @@ class Host:
         return self._reject(new_invocation(), call, error)
 
     def _reject(self, invocation: str, call: Call, error: RukhError) -> Finished:
+        """Record a refusal; where even that cannot be written no invocation exists, and RKS… says why. RK-CAPT-004"""
         document = envelope(invocation, "rejected", reason=_refusal(error))
-        try:
-            self.store.calls.reject(invocation, call.caller, call.pinned(), canonical(document))
-        except RukhError as failure:
-            raise CommitFailed(invocation, failure) from failure
+        self.store.calls.reject(invocation, call.caller, call.pinned(), canonical(document))
         return Finished(invocation, document, None, wrote=False)
 
     def _plan(self, invocation: str, call: Call) -> Launch:
@@ -148,6 +147,8 @@ class Host:
         return launch
 
     def _execute(self, launch: Launch, call: Call, bound: Bound, streams: Streams, cancel: Cancel) -> Report:
+        if self._spawner is None:
+            raise ValueError("a host without a spawner runs nothing")
         make_work_dir(launch.cwd)
         try:
             return run(
@@ -162,6 +163,7 @@ class Host:
                 deadline_at=time.monotonic() + call.deadline_ms / 1000,
                 streams=streams,
                 cancel=cancel,
+                result_bytes=call.active.profile["limits"].get("resultBytes", LIMIT_RESULT_BYTES),
             )
         finally:
             remove_work_dir(launch.cwd)
@@ -187,7 +189,9 @@ class Host:
 def check(call: Call) -> Bound:
     """Input, support and access, in this order; raises the rule that refuses."""
     bound = bind(call.record["parameters"], call.supplied)
-    supported(call.record)
+    missing = unsupported(call.record)
+    if missing is not None:
+        raise missing
     if decide(call.active.profile["rules"], "run", call.caller.actor, call.record["identity"]) != "allowed":
         raise RukhError(
             "RKA001",
@@ -198,28 +202,33 @@ def check(call: Call) -> Bound:
     return bound
 
 
-def supported(record: dict[str, Any]) -> None:
-    """Raise RKA007, RKA008 or RKA009 for a requirement of the declaration that this host does not have."""
+def unsupported(record: dict[str, Any]) -> RukhError | None:
+    """RKA007, RKA008 or RKA009 for a requirement of the declaration that this host does not have. RK-CAPT-010"""
     if record["mapping"]["kind"] != "managed":
-        raise RukhError(
+        return RukhError(
             "RKA007", "passthrough programs are not run by this version", place="/execute/mapping"
         )
     confinement = record["requires"]["confinement"]
     if confinement not in ENFORCEMENT_PROFILES:
-        raise RukhError("RKA008", f"this host has no {confinement}", place="/execute/requires/confinement")
+        return RukhError("RKA008", f"this host has no {confinement}", place="/execute/requires/confinement")
     for request in record["requires"]["operations"]:
-        raise RukhError(
+        return RukhError(
             "RKA009",
             f"this host has no operation {request['operation']} yet",
             place="/execute/requires/operations",
             mend="ask the publisher for a release that works without it",
         )
+    return None
 
 
 def _refusal(error: RukhError) -> dict[str, Any]:
-    environment_fault = error.rule.startswith("RKH")
-    code = "environment_unavailable" if environment_fault else _REASONS.get(error.rule, "invalid_input")
-    return reason(code, f"{error.message} [{error.rule}]", error.place, error.mend)
+    code = _REASONS.get(error.rule)
+    if code is None and error.rule.startswith("RKH"):
+        code = "environment_unavailable"
+    if code is None:
+        code = "unsupported" if error.exit_code == EXIT_UNSUPPORTED else "invalid_input"
+    place = error.place or (f"line {error.line}, column {error.column}" if error.line else "")
+    return reason(code, f"{error.message} [{error.rule}]", place, error.mend)
 
 
-__all__ = ["Call", "CommitFailed", "Finished", "Host", "Moved", "check", "supported"]
+__all__ = ["Call", "CommitFailed", "Finished", "Host", "Moved", "check", "unsupported"]

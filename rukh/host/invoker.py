@@ -27,7 +27,7 @@ from rukh.host.streams import READ_BYTES, Drain, Relay, Streams
 from rukh.machines.channel import HostChannel
 from rukh.machines.lifecycle import Lifecycle, rungs
 from rukh.values.errors import RukhError
-from rukh.values.registry import LIMIT_START_MILLISECONDS, LIMIT_STOP_MILLISECONDS
+from rukh.values.registry import LIMIT_RESULT_BYTES, LIMIT_START_MILLISECONDS, LIMIT_STOP_MILLISECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class Report:
 
     `reason` is the outcome reason or None; `command_result` the validated result or None; `exit_status` the child's
     (negative: a signal; None: unknown). `diagnostics` maps `stdout` and `stderr` to the kept bytes and the number of
-    dropped ones. `killed` descendants were left behind and ended; `survivors` could not be.
+    dropped ones. `killed` descendants were left behind and ended; `survivors` could not be, or are not known to be: 0
+    means that all is confirmed gone, and only then may what the call refers to be let go.
     """
 
     __slots__ = (
@@ -129,12 +130,13 @@ def run(
     cancel: Cancel,
     start_ms: int = LIMIT_START_MILLISECONDS,
     stop_ms: int = LIMIT_STOP_MILLISECONDS,
+    result_bytes: int = LIMIT_RESULT_BYTES,
 ) -> Report:
     """Run one managed call and propose its outcome.
 
     `execute` holds command, inputs and supplied ids; `declared` is the record's result; `deadline_at` a time of
-    `time.monotonic`. `start_ms` and `stop_ms` can be tighter than the defaults, never wider. Nothing is raised for
-    what the child does: it is in the report.
+    `time.monotonic`. `start_ms`, `stop_ms` and `result_bytes` can be tighter than the defaults, never wider. Nothing
+    is raised for what the child does: it is in the report.
     """
     machine = Lifecycle(declared=declared is not None)
     call: _Call | None = None
@@ -142,6 +144,7 @@ def run(
         session = _launched(machine, spawner, launch, deadline_at, cancel)
         if session is not None:
             call = _Call(session, machine, execute, declared, deadline_at, streams, cancel)
+            call.result_bytes = result_bytes
             call.stop_seconds = min(stop_ms, LIMIT_STOP_MILLISECONDS) / 1000
             call.begin(min(start_ms, LIMIT_START_MILLISECONDS) / 1000)
             call.loop()
@@ -228,6 +231,7 @@ class _Call:
         self.deadline_at = deadline_at
         self.streams = streams
         self.cancel = cancel
+        self.result_bytes = LIMIT_RESULT_BYTES
         self.stop_seconds = 0.0
         self._channel = HostChannel(session.session, session.token)
         self._sources = (
@@ -352,12 +356,12 @@ class _Call:
         self._do(self.machine.completed(event.frame, fault))
 
     def _result_fault(self, result: Any) -> dict[str, str] | None:
-        from rukh.contract.result_schema import reason_of, validate_result
+        from rukh.contract.result_schema import Limits, reason_of, validate_result
 
         try:
             if result is None:
                 raise RukhError("RKR022", "commandResult is null", mend="leave it out to send none")
-            validate_result(self.declared, result)
+            validate_result(self.declared, result, limits=Limits(bytes=self.result_bytes))
         except RukhError as error:
             return _reason(reason_of(error), error)
         return None

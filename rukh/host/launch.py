@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import sys
 
+from rukh.contract.versions import satisfies
 from rukh.host.spawner import Launch
 from rukh.values.errors import RukhError
 
@@ -92,7 +93,7 @@ def _found(name: str) -> str:
 
 def _check_version(kind: str, record: Mapping[str, Any], version: tuple[int, ...]) -> None:
     requirement = record["runtime"].get("requires")
-    if requirement and not meets(requirement, version):
+    if requirement and not satisfies(requirement, version):
         spoken = ".".join(str(part) for part in version)
         raise RukhError(
             "RKH002",
@@ -100,20 +101,6 @@ def _check_version(kind: str, record: Mapping[str, Any], version: tuple[int, ...
             place="/runtime/requires",
             mend="run rukh with an interpreter that meets it",
         )
-
-
-def meets(requirement: str, version: tuple[int, ...]) -> bool:
-    """Whether `version` meets a validated requirement such as `>=3.11,<4`.
-
-    Repeats what `rukh.contract.grammar.satisfies` says, whose module compiles every grammar there is (2.5 ms).
-    """
-    for clause in requirement.split(","):
-        bound = tuple(int(number) for number in clause.lstrip("><=").split("."))
-        width = max(len(bound), len(version))
-        at_least = version + (0,) * (width - len(version)) >= bound + (0,) * (width - len(bound))
-        if at_least is not clause.startswith(">="):
-            return False
-    return True
 
 
 def _unavailable(kind: str, message: str) -> RukhError:

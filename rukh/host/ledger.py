@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
+from rukh.contract.policy import LOCAL_USER
 from rukh.contract.profile import DEFAULT_PROFILE
 from rukh.sources.install import installed_descriptors
 from rukh.sources.ports import Installed
@@ -17,8 +18,6 @@ from rukh.store.profiles import NO_REVISION, Active, Contents, Published, Staged
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
-
-LOCAL_USER = "user:local"
 
 
 class StoreLedger:
@@ -37,6 +36,10 @@ class StoreLedger:
         if first is None:
             raise RukhError("RKS006", "the first profile was not published", mend="look at the home")
         return first
+
+    def namespaces(self) -> dict[str, str]:
+        """The namespace of every endpoint that was ever published."""
+        return self._store.profiles.namespaces()
 
     def sources(self) -> Sequence[tuple[str, str]]:
         """(name, location) of the owner's sources."""
@@ -88,7 +91,7 @@ def apply_owner_part(ledger: StoreLedger, home: Home, owner: dict[str, Any]) -> 
     active = ledger.active()
     packages = active.profile["packages"]
     profile = {**owner, "packages": packages}
-    check_namespaces_kept(active.profile, profile)
+    check_namespaces_kept(ledger.namespaces(), profile)
     candidate = build_candidate(profile, installed_descriptors(home, packages))
     published = ledger.publish(new_id("op"), active.revision, profile, candidate, None)
     if published.state != "committed":

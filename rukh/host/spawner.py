@@ -1,8 +1,8 @@
 """How a child comes to be: descriptors made by the host, a process made by someone who holds nothing else.
 
-The spawner is forked before the host has threads or a database, and stays single-threaded. It keeps one supervisor
-(`supervisor.py`) standing by, which takes the next order from the host itself; on the command line, where there is one
-call, the forked process is the supervisor. It gets ready while the host still looks the command up. RK-EXEC-010
+The spawner is forked before the host has threads or a database, and stays single-threaded. It keeps supervisors
+(`supervisor.py`), each for one call at a time; one of them is always free, and takes the next order from the host
+itself. All of that gets ready while the host still looks the command up. RK-EXEC-010
 
 For one child the host makes a channel (descriptor 3 there), a pipe with a one-time token that ends behind it
 (descriptor 4), a pipe each for stdout and stderr, and a control socket to the supervisor. The child's ends travel with
@@ -15,11 +15,22 @@ that is used here.
 from __future__ import annotations
 
 import _socket
-import fcntl
+import errno
 import os
 import select
 
-from rukh.host.supervisor import isolate, load_prctl, receive, rights, stand_by
+from rukh.host.supervisor import (
+    KILL,
+    Signals,
+    become_subreaper,
+    isolate,
+    kill_each,
+    load_prctl,
+    receive,
+    rights,
+    serve_orders,
+    tell,
+)
 from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
@@ -29,7 +40,7 @@ if TYPE_CHECKING:
     from rukh.host.supervisor import Prctl
 
 _RANDOM_BYTES = 16  # 128 bits: a token or a session is not guessed
-_KILL = 9
+_NOTICE_BYTES = 64  # more than a word and a process number
 _REAP_MS = 1000  # how long `close` waits for a process that has been told to go
 
 
@@ -133,7 +144,7 @@ class Spawner:
         self._control.close()
         try:
             if not self._used:
-                os.kill(self.process, _KILL)  # it may still be loading, and nobody needs it any more
+                os.kill(self.process, KILL)  # it may still be loading, and nobody needs it any more
             waiting = select.poll()
             descriptor = os.pidfd_open(self.process)
             waiting.register(descriptor, select.POLLIN)
@@ -189,45 +200,102 @@ def _pair(kind: int) -> tuple[int, int]:
 
 
 def serve(control: _socket.socket, one_call: bool) -> NoReturn:
-    """In the forked process: be the supervisor of the one call, or keep one standing by, until the host is gone."""
+    """In the forked process: keep supervisors until the host is gone."""
     try:
-        # Above the three streams, which are replaced: a host without them may have got one of their numbers.
-        control = _socket.socket(fileno=fcntl.fcntl(control.detach(), fcntl.F_DUPFD_CLOEXEC, 3))
-        isolate(control.fileno())
-        prctl = load_prctl()
-        if one_call:
-            stand_by(control, -1, prctl)
-        while _keep_one(control, prctl):
-            pass
+        Nursery(isolate(control), load_prctl(), one_call).run()
     finally:
         os._exit(0)
 
 
-def _keep_one(orders: _socket.socket, prctl: Prctl) -> bool:
-    """Fork a supervisor and wait until it has an order; false when the host is gone."""
-    import signal
+class Nursery:
+    """The supervisors of one host. One of them is always free to take the next order, which it takes by itself.
 
-    reader, writer = os.pipe2(os.O_CLOEXEC)
+    It is a subreaper as well: what a supervisor leaves behind that died before its time comes here, and only that
+    does. So every child that is no supervisor is ended. RK-EXEC-016
+    """
+
+    def __init__(self, orders: _socket.socket, prctl: Prctl, one_call: bool) -> None:
+        self._orders = orders
+        self._prctl = prctl
+        self._one_call = one_call
+        self._failure = become_subreaper(prctl)
+        self._signals = Signals()
+        self._notices, self._tell = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._all: set[int] = set()
+        self._free: set[int] = set()
+
+    def run(self) -> None:
+        """Returns when the host is gone, or, with one call, when its supervisor is."""
+        waiting = select.poll()
+        waiting.register(self._signals, select.POLLIN)
+        waiting.register(self._notices, select.POLLIN)
+        while True:
+            wanted = not self._free and not (self._one_call and self._all)
+            refusing = wanted and not self._make_one()
+            # With a mask of 0 the end of the socket is reported, and an order is left to whoever is free.
+            waiting.register(self._orders, select.POLLIN if refusing else 0)
+            ready = dict(waiting.poll())
+            if self._orders.fileno() in ready and not (refusing and self._make_one_or_refuse()):
+                return
+            if self._notices.fileno() in ready:
+                self._note(*self._notices.recv(_NOTICE_BYTES).split())
+            if self._signals.fileno() in ready and not self._bury():
+                return
+
+    def _make_one(self) -> bool:
+        """Fork a supervisor; false when no process can be made."""
+        try:
+            process = os.fork()
+        except OSError:
+            return False
+        if process == 0:
+            self._notices.close()
+            serve_orders(self._orders, self._tell, self._failure, self._prctl)
+        self._all.add(process)
+        self._free.add(process)
+        return True
+
+    def _make_one_or_refuse(self) -> bool:
+        """What is done about an order that nobody can take; false without a host.
+
+        The host is told that nothing was started.
+        """
+        if self._make_one():
+            return True
+        order, descriptors = receive(self._orders)
+        if descriptors:
+            control = _socket.socket(fileno=descriptors.pop(0))
+            tell(control, f"failed fork {errno.EAGAIN}")
+            control.close()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return order != b""
+
+    def _note(self, what: bytes, process: bytes) -> None:
+        if what == b"taken":
+            self._free.discard(int(process))
+        elif int(process) in self._all:
+            self._free.add(int(process))
+
+    def _bury(self) -> bool:
+        """Take the exits of children, and end what a supervisor left; false when the one supervisor is gone."""
+        self._signals.arrived()
+        before = len(self._all)
+        while exited := _exited():
+            self._all.discard(exited)
+            self._free.discard(exited)
+        lost = len(self._all) < before
+        if lost:
+            kill_each(frozenset(self._all))
+        return not (lost and self._one_call)
+
+
+def _exited() -> int:
+    """The number of a child that has ended; 0 when there is none."""
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the supervisors
-        if os.fork() == 0:
-            os.close(reader)
-            stand_by(orders, writer, prctl)
-    except OSError:
-        return _refuse_one(orders)
-    finally:
-        os.close(writer)
-    taken = os.read(reader, 1)
-    os.close(reader)
-    return taken != b""
-
-
-def _refuse_one(orders: _socket.socket) -> bool:
-    """No process can be made: let go of the next order's descriptors, by which the host sees that none was started."""
-    order, descriptors = receive(orders)
-    for descriptor in descriptors:
-        os.close(descriptor)
-    return order != b""
+        return os.waitpid(-1, os.WNOHANG)[0]
+    except ChildProcessError:
+        return 0
 
 
 def _not_started(message: str) -> RukhError:

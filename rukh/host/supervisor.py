@@ -1,24 +1,23 @@
 """The process that stands between one child and the rest of the machine: it starts it, and ends all that came of it.
 
 It is a process of its own because only a subreaper hears of a daemon's orphans, and a subreaper in the host could
-not tell the orphans of two calls apart. It is forked, holds no thread and no database, and does five things:
+not tell the orphans of two calls apart. It serves one call at a time, holds no thread and no database, and is used
+again once nothing of its call is left.
 
-1. **Set up.** Own session, subreaper, null streams and no descriptor but its own.
-2. **Hold.** It forks the child before there is an order. The held child takes its own session and a parent-death
-   signal, and waits: nothing of a publisher is in it. Both are made before the call comes, so that the call does not
-   pay for two forks.
-3. **Release.** An order comes with the child's descriptors. Only now, when channel, inheritance and supervision
-   stand, the child goes to its directory, takes descriptors 0 to 4, and becomes the program. A step that fails is
-   reported, and nothing runs. RK-EXEC-010
-4. **Wait** for the child, for the host's commands, and for the host's end, which is the end of the control socket.
-5. **Clean up.** When the child has left, or the host says so, or is gone, every descendant is killed until none is
+1. **Set up.** Own session, null streams, no descriptor but its own, subreaper: before there is an order.
+2. **Start.** An order comes with the child's descriptors. Channel, inheritance and supervision stand; in the order's
+   directory the program is spawned, in a session of its own, with the descriptors 0 to 4 and nothing else. A step
+   that fails is reported, and nothing runs. RK-EXEC-010
+3. **Wait** for the child, for the host's commands, and for the host's end, which is the end of the control socket.
+4. **Clean up.** When the child has left, or the host says so, or is gone, every descendant is killed until none is
    there; only then the exit is reported. RK-EXEC-011 RK-EXEC-012
 
 Descendants are found by a walk over /proc from parent to child; orphans come to the subreaper, so that nobody
 escapes by `setsid`, a second fork or a cleared environment. The usual child leaves none: `waitpid` says so, and /proc
 is not read. A process is signalled through a descriptor of itself, so that a number that was used again is never hit.
-The parent-death signal takes the direct child along when the supervisor itself is killed; its daemons then stay, and
-the host reports the cleanup as unconfirmed. RK-EXEC-016
+
+The child is spawned by `posix_spawn`, which costs a tenth of a fork of an interpreter; what that cannot do is not
+needed here: this process has one thread and may change its directory, and all its descriptors close with an exec.
 
 Messages are one a datagram. Orders: fields divided by NUL (`spawner.Launch.order`), with the call's control socket
 and the child's descriptors. On the control socket, from the host: `T` TERM to all, `K` KILL to all, `R` report now.
@@ -29,7 +28,6 @@ To the host, once: `ended STATUS KILLED SURVIVORS` (STATUS `-` while the child i
 from __future__ import annotations
 
 import _socket
-import errno
 import os
 import select
 import sys
@@ -42,39 +40,42 @@ if TYPE_CHECKING:
     Prctl = Callable[[int, int], None]
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
-_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 # The child's descriptors in the order in which they are sent: stdin, stdout, stderr, channel, token.
 CHILD_DESCRIPTORS = 5
 _SENT = 1 + CHILD_DESCRIPTORS  # the call's control socket in front of them
 _INTEGER = 4  # bytes of a descriptor number in ancillary data
 _ORDER_BYTES = 256 * 1024  # more than a datagram of Linux holds by default
-_FAR = 64  # descriptors are moved here first, so that none is overwritten before it is placed
-_KILL, _TERM = 9, 15  # the same on every architecture of Linux; `signal` is only loaded in the forked process
+KILL, TERM = 9, 15  # the same on every architecture of Linux; `signal` is only loaded in the forked process
 _MESSAGE = 64  # bytes: more than any command or answer
-_FAILED = 127  # what a shell says of a program that could not be run
 
 
-def isolate(keep: int) -> None:
-    """Make a forked process independent of the host it came from: own session, null streams, only `keep` open."""
+def isolate(keep: _socket.socket) -> _socket.socket:
+    """Make a forked process independent of the host it came from; only the socket `keep` is left, at a new place.
+
+    Own session, and the descriptors that a child gets (0 to 4) are taken by /dev/null: none of them is ever the
+    number of something else.
+    """
+    import fcntl
     import gc
 
     gc.disable()  # a collection would touch, and so copy, every page shared with the host
     os.setsid()
+    kept = fcntl.fcntl(keep.detach(), fcntl.F_DUPFD_CLOEXEC, CHILD_DESCRIPTORS)
     null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(null, stream)
-    os.closerange(3, keep)
-    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
+    for place in range(CHILD_DESCRIPTORS):
+        os.dup2(null, place)
+    os.closerange(CHILD_DESCRIPTORS, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+    os.chdir("/")
+    return _socket.socket(fileno=kept)
 
 
 def load_prctl() -> Prctl:
-    """The system call by which a process becomes a subreaper, and with it all that forked processes use later.
+    """The system call by which a process becomes a subreaper.
 
     `ctypes` costs 2 ms: only the forked side loads it, while the host does something else.
     """
     import ctypes
-    import fcntl  # noqa: F401
-    import signal  # noqa: F401
 
     call = ctypes.CDLL(None, use_errno=True).prctl
 
@@ -84,6 +85,15 @@ def load_prctl() -> Prctl:
             raise OSError(number, os.strerror(number))
 
     return prctl
+
+
+def become_subreaper(prctl: Prctl) -> str:
+    """Have orphans of descendants come to this process; what is to be told when that cannot be had, else ""."""
+    try:
+        prctl(_SUBREAPER, 1)
+    except OSError as error:
+        return f"failed subreaper {error.errno}"
+    return ""
 
 
 def rights(descriptors: list[int]) -> list[tuple[int, int, bytes]]:
@@ -104,28 +114,37 @@ def receive(orders: _socket.socket) -> tuple[bytes, list[int]]:
     return order, [int.from_bytes(numbers[place : place + _INTEGER], sys.byteorder) for place in places]
 
 
-def stand_by(orders: _socket.socket, taken: int, prctl: Prctl) -> NoReturn:
-    """Hold a child ready, take the next order, run it to its confirmed end; never returns.
+def serve_orders(orders: _socket.socket, notices: _socket.socket, failure: str, prctl: Prctl) -> NoReturn:
+    """Be a supervisor for one order after another, until the host or the spawner is gone; never returns.
 
-    A byte is written to `taken` (-1: nobody wants to know) when the order is there.
+    `notices` tells the spawner `taken` and `free`. With a `failure` to set up, every order is answered by it.
     """
     try:
-        supervisor = Supervisor(Signals(), prctl)
-        supervisor.hold([orders.fileno(), taken])
-        order, descriptors = receive(orders)
-        orders.close()
-        complete = len(descriptors) == _SENT
-        if complete:
-            supervisor.release(_socket.socket(fileno=descriptors[0]), order, descriptors[1:])
-        if order and taken >= 0:
-            # Behind the release: making the next one must not compete with the start of this one's program.
-            os.write(taken, b"\0")
-            os.close(taken)
-        if complete:
-            supervisor.run()
+        signals = Signals()
+        failure = failure or become_subreaper(prctl)
+        while _serve_next(orders, notices, failure, signals):
+            pass
     finally:
         # Nothing of the host's that was copied by the fork may run here: no handlers, no flush, no traceback.
         os._exit(0)
+
+
+def _serve_next(orders: _socket.socket, notices: _socket.socket, failure: str, signals: Signals) -> bool:
+    """Take the next order to its confirmed end; false when there will be none."""
+    order, descriptors = receive(orders)
+    if not order:
+        return False
+    supervisor = None
+    if len(descriptors) == _SENT:
+        supervisor = Supervisor(_socket.socket(fileno=descriptors.pop(0)), signals)
+        failure = failure or supervisor.start(order, descriptors)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    # Behind the start: what the spawner does about it must not compete with the new program.
+    alive = tell(notices, f"taken {os.getpid()}")
+    if supervisor is not None:
+        supervisor.finish(failure)
+    return tell(notices, f"free {os.getpid()}") and alive
 
 
 class Signals:
@@ -153,10 +172,9 @@ class Signals:
 class Supervisor:
     """One child and its descendants. `signals` wakes it for SIGCHLD and SIGTERM."""
 
-    def __init__(self, signals: Signals, prctl: Prctl) -> None:
+    def __init__(self, control: _socket.socket, signals: Signals) -> None:
+        self._control = control
         self._signals = signals
-        self._prctl = prctl
-        self._setup = ""
         self._child = 0
         self._status: int | None = None
         self._host = True
@@ -164,50 +182,40 @@ class Supervisor:
         self._killed: set[int] = set()
         self._refused: set[int] = set()
 
-    def hold(self, foreign: list[int]) -> None:
-        """Become a subreaper and fork the child, which lets go of `foreign`; a failure is told with the order."""
-        supervisor = os.getpid()
-        step = "subreaper"
+    def start(self, order: bytes, descriptors: list[int]) -> str:
+        """Spawn the program of `order`; what is to be told when that failed, and then nothing runs, else ""."""
+        if self._host_is_gone():
+            return "failed host 0"
+        step = "directory"
         try:
-            self._prctl(_SUBREAPER, 1)
-            step = "fork"
-            self._held, held = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
-            self._child = os.fork()
+            directory, argv, env = read_order(order)
+            os.chdir(directory)
+            step = "exec"
+            self._child = spawn(argv, env, descriptors)
         except OSError as error:
-            self._setup = f"failed {step} {error.errno}"
-            return
-        if self._child == 0:
-            self._held.close()
-            be_held(held, foreign, supervisor, self._prctl)
-        held.close()
+            return f"failed {step} {error.errno}"
+        finally:
+            os.chdir("/")
+        return ""
 
-    def release(self, control: _socket.socket, order: bytes, descriptors: list[int]) -> None:
-        """Let the child become the program of `order`, unless the set-up failed or the host has gone meanwhile."""
-        self._control = control
-        if self._setup:
-            _tell(control, self._setup)
-            return
-        try:
-            if self._host_is_gone():
-                self._kill_all()
-            else:
-                self._held.sendmsg([order], rights(descriptors), _socket.MSG_NOSIGNAL)
-        except ConnectionError:
-            pass  # it has died, and its exit is on the way
-        for descriptor in descriptors:
-            os.close(descriptor)
+    def finish(self, failure: str) -> None:
+        """Tell the `failure` to start, or supervise to the end; nothing of the child is left then."""
+        if failure:
+            tell(self._control, failure)
+        else:
+            self._run()
+        self._control.close()
 
-    def run(self) -> None:
-        """Wait, obey, clean up and report; returns when nothing of the child is left."""
-        if self._setup:
-            return
+    def _run(self) -> None:
+        """Wait, obey, clean up and report."""
         waiting = select.poll()
         waiting.register(self._signals, select.POLLIN)
         waiting.register(self._control, select.POLLIN)
         while True:
             ready = dict(waiting.poll())
-            if self._signals.fileno() in ready:
-                self._heed(self._signals.arrived())
+            # SIGTERM to the supervisor is an order to end the child.
+            if self._signals.fileno() in ready and TERM in self._signals.arrived():
+                self._kill_all()
             alone = self._reap()
             if self._control.fileno() in ready and not self._obey():
                 waiting.unregister(self._control)
@@ -223,11 +231,6 @@ class Supervisor:
             self._report()
         return alone
 
-    def _heed(self, numbers: bytes) -> None:
-        """SIGTERM to the supervisor is an order to end the child."""
-        if _TERM in numbers:
-            self._kill_all()
-
     def _obey(self) -> bool:
         """Take the host's next command; false when the host is gone, and everything is killed. RK-EXEC-013"""
         try:
@@ -235,7 +238,7 @@ class Supervisor:
         except ConnectionError:
             command = b""
         if command == b"T":
-            signal_each(descendants(os.getpid()), _TERM)
+            signal_each(descendants(os.getpid()), TERM)
         elif command == b"R":
             self._report()
         else:
@@ -265,13 +268,10 @@ class Supervisor:
                 self._status = os.waitstatus_to_exitcode(status)
 
     def _kill_all(self) -> None:
-        """KILL every descendant, and whoever they made meanwhile, until a walk finds none that was not killed."""
-        tried: set[int] = set()
-        while fresh := [row for row in descendants(os.getpid()) if row[0] not in tried]:
-            tried |= {process for process, _ in fresh}
-            refused = signal_each(fresh, _KILL)
-            self._refused |= refused
-            self._killed |= {process for process, _ in fresh} - refused - {self._child}
+        """KILL all that came of the child."""
+        killed, refused = kill_each()
+        self._killed |= killed - {self._child}
+        self._refused |= refused
 
     def _only_refused(self) -> bool:
         """Whether all that is left may not be signalled by this user: waiting for it would be in vain."""
@@ -283,48 +283,27 @@ class Supervisor:
         if self._told:
             return
         self._told = True
-        failure = self._failure() if self._status is not None else ""
-        if failure:
-            _tell(self._control, f"failed {failure}")
-            return
         left = 0 if self._reap() else len(descendants(os.getpid()))
         status = "-" if self._status is None else str(self._status)
-        _tell(self._control, f"ended {status} {len(self._killed)} {left}")
-
-    def _failure(self) -> str:
-        """What the child said when it could not become its program; its end of the pair closes with the exec."""
-        try:
-            return self._held.recv(_MESSAGE).decode()
-        except ConnectionError:
-            # It ended without taking the order; this error comes before what it said, if it said anything.
-            return self._held.recv(_MESSAGE).decode() or f"release {errno.ECHILD}"
+        tell(self._control, f"ended {status} {len(self._killed)} {left}")
 
 
-def be_held(orders: _socket.socket, foreign: list[int], supervisor: int, prctl: Prctl) -> NoReturn:
-    """In the forked child: be ready, wait, become the program; a failing step is told. RK-EXEC-010"""
-    step = "session"
-    try:
-        for descriptor in foreign:
-            if descriptor >= 0:
-                os.close(descriptor)
-        os.setsid()
-        _default_signals()
-        step = "death-signal"
-        prctl(_DEATH_SIGNAL, _KILL)
-        if os.getppid() != supervisor:
-            os._exit(_FAILED)
-        order, descriptors = receive(orders)
-        step = "directory"
-        directory, argv, env = read_order(order)
-        os.chdir(directory)
-        step = "descriptors"
-        _place(descriptors)
-        step = "exec"
-        os.execve(argv[0], argv, env)
-    except OSError as error:
-        orders.send(f"{step} {error.errno}".encode(), _socket.MSG_NOSIGNAL)
-    finally:
-        os._exit(_FAILED)
+def spawn(argv: list[bytes], env: dict[bytes, bytes], descriptors: list[int]) -> int:
+    """Start the program with `descriptors` at 0 to 4; its process number. Raises OSError when it cannot be run.
+
+    Signals that are ignored here would stay ignored there, and Python ignores two. RK-EXEC-010
+    """
+    import signal
+
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        env,
+        file_actions=[(os.POSIX_SPAWN_DUP2, source, place) for place, source in enumerate(descriptors)],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+    )
 
 
 def read_order(order: bytes) -> tuple[bytes, list[bytes], dict[bytes, bytes]]:
@@ -334,26 +313,11 @@ def read_order(order: bytes) -> tuple[bytes, list[bytes], dict[bytes, bytes]]:
     return directory, argv, dict(pair.split(b"=", 1) for pair in pairs)
 
 
-def _place(descriptors: list[int]) -> None:
-    """Put the child's descriptors at 0 to 4. All others close with the exec."""
-    import fcntl
+def descendants(root: int, spare: frozenset[int] = frozenset()) -> list[tuple[int, bytes]]:
+    """Every living process below `root`, but `spare` and what is below them.
 
-    far = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FAR) for descriptor in descriptors]
-    for place, descriptor in enumerate(far):
-        os.dup2(descriptor, place)
-
-
-def _default_signals() -> None:
-    """A new program inherits what is ignored, and Python ignores two; a held child heeds nobody's handler."""
-    import signal
-
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-
-
-def descendants(root: int) -> list[tuple[int, bytes]]:
-    """Every living process below `root`: pairs of process number and start time (ticks, as /proc writes them)."""
+    Pairs of process number and start time (ticks, as /proc writes them).
+    """
     below: dict[int, list[tuple[int, bytes]]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (row := _stat(int(name))) is not None:
@@ -362,10 +326,23 @@ def descendants(root: int) -> list[tuple[int, bytes]]:
     found: list[tuple[int, bytes]] = []
     parents = [root]
     while parents:
-        children = below.get(parents.pop(), [])
+        children = [row for row in below.get(parents.pop(), []) if row[0] not in spare]
         parents += [process for process, _ in children]
         found += [row for row in children if row[1]]
     return found
+
+
+def kill_each(spare: frozenset[int] = frozenset()) -> tuple[set[int], set[int]]:
+    """KILL every descendant of this process but `spare` and theirs, and whoever they made meanwhile.
+
+    Walks until it finds none that it has not tried; gives the processes that were signalled and those that refused.
+    """
+    tried: set[int] = set()
+    refused: set[int] = set()
+    while fresh := [row for row in descendants(os.getpid(), spare) if row[0] not in tried]:
+        tried |= {process for process, _ in fresh}
+        refused |= signal_each(fresh, KILL)
+    return tried - refused, refused
 
 
 def _stat(process: int) -> tuple[int, bytes, bool] | None:
@@ -404,8 +381,10 @@ def _signal_one(process: int, start: bytes, number: int) -> bool:
     return True
 
 
-def _tell(control: _socket.socket, message: str) -> None:
+def tell(listener: _socket.socket, message: str) -> bool:
+    """Say `message`; false when nobody is left to hear it."""
     try:
-        control.send(message.encode(), _socket.MSG_NOSIGNAL)
+        listener.send(message.encode(), _socket.MSG_NOSIGNAL)
     except ConnectionError:
-        pass  # the host is gone, and there is nobody to tell
+        return False
+    return True

@@ -88,8 +88,8 @@ AGREEMENT = {
     ("command_failed", "declared"): "command_failed",
 }
 
-# What it means that the supervisor vanished without a word, by the phase in which it did.
-LOST = {"starting": "spawn_failed", "running": "cleanup_unconfirmed", "finalizing": "cleanup_unconfirmed"}
+# What it means that the supervisor vanished without a word, by whether the session was confirmed before.
+LOST = {False: "spawn_failed", True: "cleanup_unconfirmed"}
 
 _OUTCOME_OF = {"rejected": "rejected", "failed": "execution_failed", "cancelled": "cancelled"}
 _CANCEL_MESSAGES = {
@@ -135,6 +135,7 @@ class Lifecycle:
 
     __slots__ = (
         "_asked",
+        "_confirmed",
         "_declared",
         "_ended",
         "_expired",
@@ -156,6 +157,7 @@ class Lifecycle:
         self._verdict: tuple[str, dict[str, str]] | None = None
         self._report: dict[str, Any] | None = None
         self._started = False
+        self._confirmed = False
         self._ended = False
         self._expired = False
         self._asked = False
@@ -179,7 +181,9 @@ class Lifecycle:
 
     def confirmed(self) -> str:
         """The child confirmed the session."""
-        return self._move("confirmed")
+        action = self._move("confirmed")
+        self._confirmed = True
+        return action
 
     def completed(self, report: dict[str, Any], fault: dict[str, str] | None) -> str:
         """The completion frame; `fault` is what the validator says of its result, None where it is valid or absent.
@@ -223,10 +227,9 @@ class Lifecycle:
 
     def lost(self) -> str:
         """The supervisor vanished: nothing more will be known. RK-EXEC-016"""
-        phase = self.phase
         action = self._move("lost")
-        self._decide("failed", _reason(LOST[phase], "the supervisor of the process was lost"))
-        self._expired = True
+        self._decide("failed", _reason(LOST[self._confirmed], "the supervisor of the process was lost"))
+        self._give_up()
         return action
 
     def due(self, event: str) -> str:
@@ -237,8 +240,13 @@ class Lifecycle:
             self._decide("failed", _reason("cleanup_unconfirmed", "the child stayed on behind its report"))
         if event == "expired":
             self._decide("failed", _reason("cleanup_unconfirmed", "the stop budget ended first"))
-            self._expired = True
+            self._give_up()
         return action
+
+    def _give_up(self) -> None:
+        """Nothing more will be known: something may be left, and is counted as one. RK-LIFE-023"""
+        self._expired = True
+        self.survivors = 1
 
     def commit_asked(self) -> Proposal:
         """The outcome to commit; from now on cancellations change nothing. Raises ValueError unless settled."""

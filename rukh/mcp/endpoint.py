@@ -8,6 +8,7 @@ RK-TASK-004 … RK-TASK-006
 
 from __future__ import annotations
 
+from rukh.contract.policy import LOCAL_USER
 from rukh.host.invocation import Call, CommitFailed, Host
 from rukh.host.invocation import Moved as RevisionMoved
 from rukh.host.invoker import Cancel
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from rukh.store.profiles import Active
     from rukh.store.store import Store
     from rukh.store.tasks import Task
-
-SUBJECT = "user:local"
 
 
 class Attached:
@@ -90,7 +89,7 @@ def attach(store: Store, endpoint: str, program: str) -> Attached:
 def _attached(task: Task) -> Attached:
     bound = task.binding
     return Attached(
-        Binding(task.endpoint, SUBJECT, bound["actor"], task.id), bound["namespace"], bound["deadlineMs"]
+        Binding(task.endpoint, LOCAL_USER, bound["actor"], task.id), bound["namespace"], bound["deadlineMs"]
     )
 
 

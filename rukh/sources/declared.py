@@ -16,7 +16,7 @@ from typing import Any
 
 from rukh.contract.descriptor import check
 from rukh.contract.diagnostics import Diagnostic
-from rukh.contract.grammar import satisfies
+from rukh.contract.versions import satisfies
 from rukh.sources.release import DESCRIPTOR_FILE, Row
 from rukh.values.errors import RukhError
 from rukh.values.registry import EXIT_UNSUPPORTED

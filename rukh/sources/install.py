@@ -28,8 +28,7 @@ from typing import Any
 
 from rukh.contract.candidate import Candidate, build_candidate
 from rukh.contract.grammar import version_key
-from rukh.contract.policy import ALLOWED, decide
-from rukh.contract.profile import LOCAL_USER
+from rukh.contract.policy import ALLOWED, LOCAL_USER, decide
 from rukh.machines.publication import COMMITTED
 from rukh.sources.catalog import read_catalog
 from rukh.sources.declared import Declared, check_descriptor

@@ -4,6 +4,7 @@
 - The bytes depend on names, modes and contents alone: sorted, no times, no owners (for one version of zlib).
 - Nothing is left out in silence: `__pycache__`, the directories of version control and empty directories are left out
   and named in the answer; a link or a device is refused.
+- A file with a private key in PEM is refused: a key beside the code is the likeliest way to publish it. RK-TRUST-050
 - An artifact is never overwritten, because a signature may lie beside it. A signature is replaced in one step: signing
   again, with another expiry or key, is how it is renewed.
 - Signing reads the artifact itself, as an installing host will: the statement says what is in it, not what was meant.
@@ -13,6 +14,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,6 +31,8 @@ from rukh.values.registry import LIMIT_ARTIFACT_BYTES, LIMIT_DESCRIPTOR_BYTES, L
 
 SIGNATURE_SUFFIX = ".dsse.json"
 PASSED_OVER = frozenset({"__pycache__", ".git", ".hg", ".svn", ".bzr", ".jj"})
+# Plain, encrypted, and of each kind: the label ends alike. RK-TRUST-050
+PRIVATE_KEY = re.compile(rb"^-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY-----", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Packed:
 def pack(directory: str, out: str) -> Packed:
     """Write the artifact `out` from the release in `directory`.
 
-    Raises RukhError RKT040, RKT043, RKT044, RKT062 (descriptor), RKT033, RKT041 (files), RKT066, RKT045 (out),
+    Raises RukhError RKT040, RKT043, RKT044, RKT062 (descriptor), RKT033, RKT041, RKT067 (files), RKT066, RKT045 (out),
     and whatever reading the artifact back would refuse.
     """
     _check_out(directory, out)
@@ -122,7 +126,11 @@ def _check_out(directory: str, out: str) -> None:
 def _contents(directory: str, files: list[str]) -> Iterator[tuple[str, str, bytes]]:
     for path in files:
         on_disk = os.path.join(directory, path)
-        yield path, file_mode(on_disk), read_file(on_disk, LIMIT_UNPACKED_BYTES, "RKT041")
+        content = read_file(on_disk, LIMIT_UNPACKED_BYTES, "RKT041")
+        if PRIVATE_KEY.search(content):
+            mend = "keep keys outside of the packed directory"
+            raise RukhError("RKT067", "it holds a private key", place=path, mend=mend)
+        yield path, file_mode(on_disk), content
 
 
 def _no_descriptor(place: str) -> RukhError:

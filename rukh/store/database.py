@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 POWER = "FULL"
 PROCESS = "NORMAL"
 FILE = "rukh.sqlite3"
+_TABLES = "SELECT name FROM sqlite_schema LIMIT 1"
 # Beyond this the write-ahead log is folded back into the database, after an answer was given.
 _CHECKPOINT_BYTES = 4 * 1024 * 1024
 
@@ -70,7 +71,8 @@ class Database:
         """The schema version of the file; raises RKS005 for a newer one and RKS006 for a foreign file."""
         application = self._connection.pragma("application_id")
         version = self._connection.pragma("user_version")
-        if version and application != APPLICATION_ID:
+        fresh = not version and not application and not self._connection.execute(_TABLES).fetchall()
+        if application != APPLICATION_ID and not fresh:
             raise RukhError(
                 "RKS006", "the database is not Rukh's", place=self.path, mend="name another --home"
             )

@@ -61,18 +61,26 @@ def open_home(path: str, *, create: bool) -> Home:
         raise RukhError("RKS001", f"{sys.platform} is not supported", mend="run it on Linux")
     if create:
         _make(path)
-    elif not os.path.isdir(path):
+    if os.path.isdir(path):
+        _check(path)
+    if not create and not exists(path):
         raise RukhError(
             "RKS008",
             "there is no home here yet",
             place=path,
             mend="install an extension, or name another --home",
         )
-    _check(path)
     return Home(path)
 
 
 def _make(path: str) -> None:
+    """Make what is missing of a home; a directory that is there already must be fit for one first."""
+    if os.path.lexists(path):
+        _check(path)
+    if _file_system(_existing(path)) in _NETWORK_TYPES:
+        raise RukhError(
+            "RKS003", "network file systems are refused", place=path, mend="name a local directory"
+        )
     try:
         os.makedirs(path, mode=_PRIVATE, exist_ok=True)
         for name in DIRECTORIES:
@@ -84,14 +92,25 @@ def _make(path: str) -> None:
             place=path,
             mend="name a directory that you own",
         ) from error
-    if _file_system(path) in _NETWORK_TYPES:
-        raise RukhError(
-            "RKS003", "network file systems are refused", place=path, mend="name a local directory"
-        )
+
+
+def _existing(path: str) -> str:
+    """The nearest directory at or above `path` that is there."""
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _check(path: str) -> None:
-    found = os.stat(path)
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise RukhError(
+            "RKS002",
+            f"the home cannot be entered: {error.strerror}",
+            place=path,
+            mend="name a directory that you own",
+        ) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise RukhError(
             "RKS002",
@@ -100,7 +119,12 @@ def _check(path: str) -> None:
             mend="name a directory that you own",
         )
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise RukhError("RKS002", "others may enter the home", place=path, mend=f"chmod 700 {path}")
+        mend = (
+            f"chmod 700 {path}"
+            if exists(path)
+            else "name a directory that is yours alone, or one that is not there yet"
+        )
+        raise RukhError("RKS002", "others may enter the home", place=path, mend=mend)
 
 
 def _file_system(path: str) -> str:

@@ -162,7 +162,7 @@ class Profiles:
         if not rows:
             return None
         path, kind, identity = max(rows, key=lambda row: len(row[0]))
-        return Route(kind, identity, path.count(" ") + 1)
+        return Route(kind, identity, len(words) - paths.index(path))
 
     def command(self, generation: str, identity: str) -> Any | None:
         """The compiled record of a command."""
@@ -191,6 +191,10 @@ class Profiles:
             (projection, endpoint),
         )
         return [(identity, document) for identity, document in rows]
+
+    def namespaces(self) -> dict[str, str]:
+        """The namespace of every endpoint that was ever published, by endpoint: it is fixed for ever. {P08}"""
+        return {row[0]: row[1] for row in self._database.rows("SELECT endpoint, namespace FROM namespace")}
 
     def operation(self, operation: str) -> Published | None:
         """The recorded outcome of an operation, for recovery by id."""
@@ -225,7 +229,8 @@ class Profiles:
             revision = current
             if event == "flip":
                 revision = self._flip(tx, operation, text, contents)
-                _record(tx, staged)
+                _fix_namespaces(tx, profile)
+                _record(tx, staged, subject=subject, surface=surface)
             tx.run("UPDATE operation SET state = ?, revision = ? WHERE id = ?", (state, revision, operation))
             name = "profile.published" if event == "flip" else "profile.conflicted"
             tx.audit(name, surface, subject, revision, operation)
@@ -288,7 +293,13 @@ class Profiles:
         return revision
 
 
-def _record(tx: Transaction, staged: Staged | None) -> None:
+def _fix_namespaces(tx: Transaction, profile: dict[str, Any]) -> None:
+    """Keep each endpoint's namespace, also of one that is taken out of the profile and comes back."""
+    pairs = [(name, endpoint["namespace"]) for name, endpoint in profile["endpoints"].items()]
+    tx.each("INSERT OR IGNORE INTO namespace VALUES (?, ?)", pairs)
+
+
+def _record(tx: Transaction, staged: Staged | None, *, subject: str, surface: str) -> None:
     """The release's row and the highest version seen, part of the publication that brings it in."""
     if staged is None:
         return
@@ -305,4 +316,4 @@ def _record(tx: Transaction, staged: Staged | None) -> None:
         ),
     )
     tx.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (staged.package, staged.signer, staged.highest))
-    tx.audit("release.staged", "cli", staged.signer, staged.package, staged.version)
+    tx.audit("release.staged", surface, subject, f"{staged.package}@{staged.version}", staged.signer)

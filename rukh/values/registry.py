@@ -148,11 +148,9 @@ AUDIT_EVENTS = (
     "invocation.finished",
     "profile.published",
     "profile.conflicted",
-    "profile.refused",
     "trust.added",
     "source.added",
     "task.issued",
-    "task.revoked",
     "install.admitted",
     "install.denied",
     "release.staged",
@@ -192,4 +190,12 @@ RESERVED_WORDS = (
     "import",
     "signin",
     "signout",
+)
+
+CORE_OPTIONS = (
+    "--help",
+    "--json",
+    "--envelope",
+    "--wait",
+    "--read",
 )

@@ -205,9 +205,8 @@ def test_the_owner_sees_what_an_agent_would_see_and_gets_the_entry_to_paste(run:
     }
 
 
-@pytest.mark.requirement("RK-TASK-004")
 @pytest.mark.usefixtures("exposed")
-def test_an_endpoint_without_a_task_is_not_served_and_says_how_one_is_issued(run: Run) -> None:
+def test_an_endpoint_that_is_not_in_the_profile_is_named_and_one_that_is_gets_a_task(run: Run) -> None:
     status, _, err = run("mcp", "tools", "--endpoint", "laptop", "--json")
     assert (status, json.loads(err)["error"]["code"]) == (64, "RKA005")
     issued = document(run("task", "issue", "--endpoint", "desktop", "--json"))
@@ -218,14 +217,14 @@ def test_an_endpoint_without_a_task_is_not_served_and_says_how_one_is_issued(run
 def test_a_fault_of_the_program_is_a_refusal_that_names_the_place(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> int:
+    def broken(*_: object, **__: object) -> int:
         raise KeyError("it broke")
 
-    monkeypatch.setattr("rukh.cli.browse.root_page", broken)
+    monkeypatch.setattr("rukh.cli.browse.root_help", broken)
     status, out, err = run()
     assert (status, out) == (70, "")
     assert "RKL026" in err
-    assert "test_admin.py:" in err
+    assert "cli/browse.py:" in err
     assert "Traceback" not in err
 
 
@@ -243,3 +242,64 @@ def test_an_application_has_its_own_name_version_and_home(
     with pytest.raises(RukhError) as refused:
         Application("No Name", "1")
     assert refused.value.rule == "RKL027"
+
+
+@pytest.mark.requirement("RK-ADM-002")
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("mcp", "serve", "--endpoint"), "rukh mcp serve"),
+        (("list", "--json=1"), "rukh list"),
+        (("mcp",), "rukh mcp"),
+        (("profile", "apply"), "rukh profile apply"),
+    ],
+)
+def test_a_refusal_of_words_names_the_verb(run: Run, words: tuple[str, ...], place: str) -> None:
+    status, out, err = run(*words)
+    assert (status, out) == (64, "")
+    assert f"place: {place}\n" in err
+
+
+@pytest.mark.requirement("RK-ADM-003")
+def test_two_forms_at_once_are_refused(run: Run) -> None:
+    status, out, err = run("profile", "show", "--toml", "--json")
+    assert (status, out, json.loads(err)["error"]["code"]) == (64, "", "RKL028")
+    assert run("profile", "show", "--toml")[0] == 0
+
+
+@pytest.mark.requirement("RK-CLI-051")
+@pytest.mark.parametrize("words", [("run", "--help"), ("help", "run")])
+def test_run_has_a_page_of_its_own(run: Run, words: tuple[str, ...]) -> None:
+    status, out, err = run(*words)
+    assert (status, err) == (0, "")
+    assert "--inputs FILE|-" in out
+
+
+@pytest.mark.requirement("RK-ADM-005")
+def test_a_descriptor_beyond_its_limit_is_a_finding_and_a_missing_file_wrong_use(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "large.json").write_bytes(b" " * (1 << 20) + b"{}")
+    status, out, _ = run("check", "large.json", "--json")
+    assert (status, json.loads(out)["diagnostics"][0]["rule"]) == (1, "RKV009")
+    status, _, err = run("check", "missing.json", "--json")
+    assert (status, json.loads(err)["error"]["code"]) == (64, "RKL023")
+
+
+@pytest.mark.requirement("RK-ADM-011")
+@pytest.mark.parametrize("place", ["", "taken/keys"])
+def test_a_directory_that_cannot_be_made_is_refused(run: Run, tmp_path: Path, place: str) -> None:
+    (tmp_path / "taken").write_text("")
+    status, _, err = run("keygen", "--out", place, "--json")
+    assert (status, json.loads(err)["error"]["code"]) == (69, "RKT064")
+
+
+@pytest.mark.requirement("RK-PROF-011")
+@pytest.mark.usefixtures("exposed")
+def test_an_endpoint_that_was_taken_out_keeps_its_namespace_for_ever(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bare.toml").write_text('format = "rukh.profile/1"\n')
+    (tmp_path / "other.toml").write_text(OWNER.replace("acme.desktop", "acme.other"))
+    assert run("profile", "apply", "bare.toml")[0] == 0
+    status, _, err = run("profile", "apply", "other.toml", "--json")
+    assert (status, json.loads(err)["error"]["code"]) == (64, "RKP008")
+    assert run("profile", "apply", "owner.toml")[0] == 0

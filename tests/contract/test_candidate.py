@@ -287,7 +287,7 @@ def test_two_endpoints_with_one_namespace_are_refused() -> None:
 
 @pytest.mark.requirement("RK-PROF-011")
 def test_the_namespace_of_a_published_endpoint_stays() -> None:
-    published = profile([notes()], endpoints={"desktop": endpoint()})
+    published = {"desktop": endpoint()["namespace"]}
     other = profile([notes()], endpoints={"desktop": endpoint(preset="x"), "new": endpoint(namespace="a.b")})
     check_namespaces_kept(published, other)
     check_namespaces_kept(published, profile([notes()]))

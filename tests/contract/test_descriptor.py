@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rukh.contract.descriptor import RULES, check
-from rukh.contract.grammar import CORE_OPTIONS
 from rukh.values import registry
 from rukh.values.rules import RULES as REGISTERED
 from tests.contract.documents import command, descriptor, encoded, load, parameter, patched
@@ -211,7 +210,7 @@ def test_control_characters_stand_in_no_text(character: str) -> None:
 
 
 @pytest.mark.requirement("RK-DESC-015")
-@pytest.mark.parametrize("name", CORE_OPTIONS)
+@pytest.mark.parametrize("name", registry.CORE_OPTIONS)
 def test_a_core_option_cannot_be_declared(name: str) -> None:
     def declared(option: str) -> dict[str, Any]:
         return with_member(parameters=[parameter("string", names=[option])])

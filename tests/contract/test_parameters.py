@@ -204,7 +204,6 @@ DRAWN = st.fixed_dictionaries(
             str
         ),
         "l": st.lists(INTEGERS, min_size=1, max_size=4),
-        "b": st.lists(st.booleans(), min_size=1, max_size=4),
         "c": st.lists(st.sampled_from(["x", "y"]), min_size=1, max_size=4),
     },
 )

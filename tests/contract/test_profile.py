@@ -166,6 +166,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "another decision": ('"deny"', '"ask"', "RKF006", "/rules/1/decision"),
     "another action": ('"install"', '"publish"', "RKF006", "/rules/1/action"),
     "another approval": ('approval = "effects"', 'approval = "all"', "RKF006", "/presets/assistant/approval"),
+    "approval of each call": ('approval = "effects"', 'approval = "calls"', "RKF014", "/presets/assistant/approval"),
     "another enforcement": ("host-trusted/1", "host-trusted/2", "RKF006", "/presets/assistant/enforcement"),
     "another access": ('"read-write"', '"write"', "RKF006", "/resources/notes/access"),
     "limited arguments": ('"unrestricted"', '"some"', "RKF006", "/passthrough/acme.tools~1git/arguments"),
@@ -206,6 +207,17 @@ def test_one_fault_is_refused_by_its_rule_at_its_place(name: str) -> None:
     assert (error.rule, error.place) == (rule, place)
     assert error.fault == "owner"
     assert error.mend
+
+
+@pytest.mark.requirement("RK-PROF-008")
+@pytest.mark.parametrize("approval", ["none", "effects", "calls"])
+def test_approvals_that_nobody_can_ask_for_are_unsupported(approval: str) -> None:
+    source = WHOLE.replace('approval = "effects"', f'approval = "{approval}"')
+    if approval == "calls":
+        error = refusal(source)
+        assert (error.rule, error.place, error.exit_code) == ("RKF014", "/presets/assistant/approval", 69)
+    else:
+        assert read_owner_profile(source)["presets"]["assistant"]["approval"] == approval
 
 
 def test_every_rule_of_the_family_is_refused_somewhere() -> None:
@@ -300,7 +312,7 @@ PRESETS = st.fixed_dictionaries(
             },
             optional={"per": st.integers(1, 99).map(lambda n: n * 60_000)},
         ),
-        "approval": st.sampled_from(["none", "effects", "calls"]),
+        "approval": st.sampled_from(["none", "effects"]),
         "enforcement": st.just("host-trusted/1"),
     }
 )
@@ -338,6 +350,7 @@ def test_the_schema_refuses_only_what_the_host_refuses_and_misses_little() -> No
         "larger results than the host takes",
         "a negative cost",
         "an escape character",
+        "approval of each call",
     }
 
 

@@ -30,15 +30,17 @@ def failing(tmp_path: Path) -> InstalledHome:
     return home
 
 
-@pytest.mark.requirement("RK-CAPT-005", "RK-CAPT-007", "RK-STORE-016")
+@pytest.mark.requirement("RK-CAPT-005", "RK-CAPT-007", "RK-CLI-068", "RK-STORE-016")
 def test_the_terminal_shows_no_outcome_that_was_not_committed(failing: InstalledHome) -> None:
     done = failing.run("echo", "speak", "a result that must not be shown", "--json")
     assert (done.returncode, done.stdout) == (70, b"")
     assert b"must not be shown" not in done.stderr
-    error = json.loads(done.stderr)["error"]
-    assert error["code"] == "RKS007"
-    assert error["place"].startswith("inv_")
-    assert recorded(failing) == [(error["place"], None)]
+    shown = json.loads(done.stderr)
+    assert set(shown) == {"error", "invocationId"}
+    assert shown["error"]["code"] == "RKA010"
+    assert "[RKS007]" in shown["error"]["message"]
+    assert "again" not in shown["error"]["mend"].replace("before you run it again", "")
+    assert recorded(failing) == [(shown["invocationId"], None)]
 
 
 @pytest.mark.requirement("RK-CAPT-005", "RK-CAPT-007")

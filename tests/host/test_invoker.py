@@ -439,8 +439,9 @@ def invoked(stage: Stage, streams: Streams, cancel: Cancel, deadline_at: float) 
 
 @pytest.mark.requirement("RK-LIFE-012", "RK-LIFE-022")
 def test_who_left_in_time_is_not_judged_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the loop looks, the exit is there, and the time of TERM has passed too."""
+    """The loop looks in vain, then the time of TERM passes and the exit comes, and only then it goes on."""
     clock, poll, stage = Clock(), HeldPoll(), Stage()
+    poll.overlooked = stage.session.control.fileno()
     monkeypatch.setattr(invoker, "time", clock)
     monkeypatch.setattr(invoker, "select", poll)
 

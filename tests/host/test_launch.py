@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from rukh.contract.grammar import satisfies
-from rukh.host.launch import bootstrap_path, make_work_dir, meets, plan_launch, remove_work_dir
+from rukh.host.launch import bootstrap_path, make_work_dir, plan_launch, remove_work_dir
 from rukh.values.errors import RukhError
 from tests.support.children import called, scripted, verdict
 
@@ -94,13 +93,6 @@ def test_the_version_of_node_is_not_guessed(tmp_path: Path, monkeypatch: pytest.
         planned(requiring(NODE, ">=20"))
 
     assert "RKH002" == refusal.value.rule
-
-
-@pytest.mark.parametrize(
-    "requirement", [">=3.11", "<3.12", ">=3.11,<4", ">=3.11.8", "<3.11", ">=3", "<3", ">=3.11.7"]
-)
-def test_requirements_are_compared_as_the_grammar_compares_them(requirement: str) -> None:
-    assert satisfies(requirement, (3, 11, 7)) is meets(requirement, (3, 11, 7))
 
 
 @pytest.mark.requirement("RK-EXEC-022")

@@ -53,7 +53,7 @@ actor = "agent:desk"
 """
 
 
-@pytest.mark.requirement("RK-PROF-012")
+@pytest.mark.requirement("RK-PROF-011")
 def test_an_owners_file_that_moves_an_endpoint_to_another_namespace_changes_nothing(store: Store) -> None:
     ledger = StoreLedger(store)
     kept = apply_owner_part(ledger, store.home, read_owner_profile(ENDPOINT % "acme.desk"))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rukh.host.spawner import Launch, Spawner
+from rukh.host.spawner import Launch, Nursery, Spawner
+from rukh.host.supervisor import descendants, signal_each
 from rukh.values.errors import RukhError
 from tests.support.children import Running, called, gone, readable, scripted, spawning, verdict
 
@@ -36,16 +37,61 @@ def test_a_spawner_that_was_never_used_is_gone_when_it_is_closed() -> None:
         assert gone(spawner.process, 0)
 
 
-def test_a_killed_spawner_fails_the_attempt_and_leaves_nothing_open(tmp_path: Path) -> None:
-    spawner = Spawner.start(one_call=True)
+def test_a_supervisor_is_used_again_when_nothing_of_its_call_is_left(tmp_path: Path) -> None:
+    """One serves, one is free; a third is made when the next order is faster than the word that one is free again."""
+    tells = "confirm(); complete(commandResult=text(str(os.getppid())))"
+    with spawning() as spawner:
+        reports = [called(scripted(tells, tmp_path), spawner=spawner) for _ in range(16)]
+
+    assert len({(report.command_result or {})["text"] for report in reports}) <= 4
+
+
+def kill_all(spawner: Spawner, *, workers: bool) -> None:
+    """Kill the spawner, and with `workers` every supervisor that it had made."""
     os.kill(spawner.process, signal.SIGKILL)
     os.waitpid(spawner.process, 0)
-    before = len(os.listdir("/proc/self/fd"))
-    report = called(scripted(DONE, tmp_path), spawner=spawner)
+    while workers and (rows := descendants(os.getpid())):
+        signal_each(rows, signal.SIGKILL)
+        os.waitpid(-1, 0)
 
-    assert ("execution_failed", "spawn_failed") == verdict(report)
-    assert before == len(os.listdir("/proc/self/fd"))
-    spawner.close()
+
+def test_without_spawner_and_supervisors_the_attempt_fails_and_nothing_stays_open(tmp_path: Path) -> None:
+    with spawning() as spawner:
+        called(scripted(DONE, tmp_path), spawner=spawner)
+        kill_all(spawner, workers=True)
+        before = len(os.listdir("/proc/self/fd"))
+        report = called(scripted(DONE, tmp_path), spawner=spawner)
+
+        assert ("execution_failed", "spawn_failed") == verdict(report)
+        assert before == len(os.listdir("/proc/self/fd"))
+
+
+def test_supervisors_without_their_spawner_serve_once_more_at_most(tmp_path: Path) -> None:
+    with spawning() as spawner:
+        called(scripted(DONE, tmp_path), spawner=spawner)
+        kill_all(spawner, workers=False)
+        served = [verdict(called(scripted(DONE, tmp_path), spawner=spawner)) for _ in range(4)]
+
+        assert {("succeeded", ""), ("execution_failed", "spawn_failed")} >= set(served)
+        assert ("execution_failed", "spawn_failed") == served[-1]
+
+
+def test_while_no_process_can_be_made_orders_are_refused_and_later_they_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exhausted = tmp_path / "exhausted"
+    exhausted.touch()
+    make_one = Nursery._make_one
+    monkeypatch.setattr(Nursery, "_make_one", lambda nursery: not exhausted.exists() and make_one(nursery))
+    with spawning() as spawner:
+        refused = [called(scripted(DONE, tmp_path), spawner=spawner) for _ in range(2)]
+        exhausted.unlink()
+        served = [verdict(called(scripted(DONE, tmp_path), spawner=spawner)) for _ in range(2)]
+
+    assert [("execution_failed", "spawn_failed")] * 2 == [verdict(report) for report in refused]
+    assert "fork: Resource temporarily unavailable [RKH003]" == (refused[0].reason or {})["message"]
+    assert [0, 0] == [report.survivors for report in refused]
+    assert [("succeeded", "")] * 2 == served
 
 
 def test_a_host_without_streams_starts_children_like_any_other(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_the_end_of_the_budget_settles_with_what_decided_before(path: tuple[str,
     open_before = machine.settled
     machine.due("expired")
 
-    assert (False, True) == (open_before, machine.settled)
+    assert (False, True, 1) == (open_before, machine.settled, machine.survivors)
     assert expected == proposed(machine)
 
 
@@ -293,12 +293,15 @@ def test_the_end_of_the_budget_settles_with_what_decided_before(path: tuple[str,
     ("path", "code"),
     [
         (("started",), "spawn_failed"),
+        (("started", "closed"), "spawn_failed"),
         (("started", "confirmed"), "cleanup_unconfirmed"),
         (("started", "confirmed", "completed"), "cleanup_unconfirmed"),
     ],
 )
 def test_a_lost_supervisor_is_a_failure_of_the_attempt(path: tuple[str, ...], code: str) -> None:
-    assert ("execution_failed", code, None) == proposed(after(*path, "lost"))
+    machine = after(*path, "lost")
+
+    assert (("execution_failed", code, None), 1) == (proposed(machine), machine.survivors)
 
 
 @pytest.mark.requirement("RK-LIFE-013")

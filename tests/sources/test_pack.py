@@ -156,6 +156,53 @@ def test_a_directory_that_cannot_become_a_release_is_refused_and_nothing_is_writ
     assert not (tmp_path / "out.tar.gz").exists()
 
 
+def begins(label: str) -> str:
+    return f"-----BEGIN {label}-----"
+
+
+# What a file may hold -> whether it is packed.
+KEYS = {
+    "a key": (begins("PRIVATE KEY"), False),
+    "a sealed key": (begins("ENCRYPTED PRIVATE KEY"), False),
+    "a key of a kind": (begins("EC PRIVATE KEY"), False),
+    "a key of another tool": (begins("OPENSSH PRIVATE KEY"), False),
+    "a key behind other lines": ("a = 1\n" + begins("PRIVATE KEY") + "\n", False),
+    "a key behind lines of another system": ("a\r\n" + begins("PRIVATE KEY") + "\r\n", False),
+    "a public key": (begins("PUBLIC KEY"), True),
+    "a certificate": (begins("CERTIFICATE"), True),
+    "a key's beginning inside of a line": ("MARK = '" + begins("PRIVATE KEY") + "'", True),
+    "another label": (begins("NOT A PRIVATE KEYS"), True),
+}
+
+
+@pytest.mark.requirement("RK-TRUST-050")
+@pytest.mark.parametrize("case", KEYS)
+def test_a_private_key_is_not_packed(tmp_path: Path, case: str) -> None:
+    content, packed = KEYS[case]
+    source = write_extension(tmp_path / "source", descriptor(), {"lib/some.txt": content})
+    out = tmp_path / "out.tar.gz"
+
+    if packed:
+        pack(str(source), str(out))
+        assert "lib/some.txt" in packed_names(out)
+    else:
+        with pytest.raises(RukhError) as error:
+            pack(str(source), str(out))
+        assert ("RKT067", "lib/some.txt") == (error.value.rule, error.value.place)
+        assert not out.exists()
+
+
+@pytest.mark.requirement("RK-TRUST-050")
+def test_the_key_that_this_tool_makes_is_one(tmp_path: Path, publisher: Publisher) -> None:
+    source = write_extension(tmp_path / "source", descriptor())
+    (source / "publisher.key").write_bytes(Path(publisher.key_path).read_bytes())
+
+    with pytest.raises(RukhError) as error:
+        pack(str(source), str(tmp_path / "out.tar.gz"))
+
+    assert ("RKT067", "publisher.key") == (error.value.rule, error.value.place)
+
+
 def mapping(kind: str, entry: Any) -> dict[str, Any]:
     """A descriptor whose one command runs `entry` in the runtime `kind`."""
     commands = descriptor()["commands"]

@@ -40,10 +40,18 @@ def test_a_home_is_made_private_with_its_directories(tmp_path: Path) -> None:
 @pytest.mark.requirement("RK-STORE-002")
 def test_a_home_that_others_may_enter_is_refused(tmp_path: Path) -> None:
     home = open_home(str(tmp_path / "h"), create=True)
+    Database(home).close()
     os.chmod(home.path, 0o750)
     assert refused_by("RKS002", tmp_path / "h").mend == f"chmod 700 {home.path}"
     os.chmod(home.path, 0o700)
     assert open_home(home.path, create=False).path == home.path
+
+
+@pytest.mark.requirement("RK-STORE-002")
+def test_nobody_is_told_to_close_a_directory_that_is_no_home(tmp_path: Path) -> None:
+    os.chmod(tmp_path, 0o755)
+    assert "chmod" not in refused_by("RKS002", tmp_path, create=True).mend
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.requirement("RK-STORE-002")
@@ -54,6 +62,8 @@ def test_a_file_in_place_of_a_home_is_refused(tmp_path: Path) -> None:
 
 def test_a_home_that_was_never_made_is_named_as_such(tmp_path: Path) -> None:
     refused_by("RKS008", tmp_path / "h")
+    (tmp_path / "empty").mkdir(mode=0o700)
+    refused_by("RKS008", tmp_path / "empty")
 
 
 @pytest.mark.requirement("RK-STORE-001")
@@ -67,6 +77,7 @@ def test_another_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homes, "_file_system", lambda _path: "nfs4")
     refused_by("RKS003", tmp_path / "h", create=True)
+    assert not (tmp_path / "h").exists()
 
 
 @pytest.mark.requirement("RK-STORE-004")
@@ -107,12 +118,13 @@ def test_a_newer_schema_is_refused_even_when_it_comes_while_the_database_is_open
 def test_a_foreign_database_and_a_file_that_is_none_are_refused(tmp_path: Path) -> None:
     home = open_home(str(tmp_path / "h"), create=True)
     path = home.at("db", "rukh.sqlite3")
-    foreign = apsw.Connection(path)
-    foreign.execute("CREATE TABLE theirs (a); PRAGMA user_version = 1")
-    foreign.close()
-    with pytest.raises(RukhError) as refused:
-        Database(home)
-    assert refused.value.rule == "RKS006"
+    for claim in ("user_version = 1", "user_version = 0", "application_id = 7"):
+        foreign = apsw.Connection(path)
+        foreign.execute(f"CREATE TABLE IF NOT EXISTS theirs (a); PRAGMA {claim}")
+        foreign.close()
+        with pytest.raises(RukhError) as refused:
+            Database(home)
+        assert refused.value.rule == "RKS006"
     Path(path).write_bytes(b"not a database, but long enough to be read as one" * 100)
     with pytest.raises(RukhError) as damaged:
         Database(home)

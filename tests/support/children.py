@@ -7,6 +7,7 @@ that it can break every rule. `released` writes an extension that uses the SDK.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import select
 import signal
@@ -18,11 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+from jsonschema import Draft202012Validator
+
 from rukh.host.invoker import Cancel, Report, run
 from rukh.host.launch import BASE_ENVIRONMENT, plan_launch
 from rukh.host.spawner import Launch, Spawner
 from rukh.host.streams import Streams
 from rukh.host.supervisor import descendants
+from rukh.machines.channel import _Channel
 
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 PATIENCE = 10.0  # seconds: a bound for what must happen, never how long it takes
@@ -234,3 +239,21 @@ class Meeting:
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+
+SCHEMA = Path(__file__).parents[2] / "spec" / "schemas" / "channel-1.schema.json"
+
+
+@contextmanager
+def every_frame_judged() -> Iterator[None]:
+    """Every frame that a channel of this process accepts or sends meanwhile is valid by the published schema."""
+    judge = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    advance = _Channel._advance
+
+    def judged(channel: _Channel, frame: dict[str, Any], sender: str) -> None:
+        advance(channel, frame, sender)
+        judge.validate(frame)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Channel, "_advance", judged)
+        yield

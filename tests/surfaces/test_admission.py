@@ -247,3 +247,14 @@ def test_a_child_gets_the_declared_variables_that_the_owner_gives_and_no_other(
     assert "s3cret" not in shown
     assert "NOT_GIVEN" not in shown
     assert "UNDECLARED=" not in shown.replace("DECLARED=/", "")
+
+
+@pytest.mark.requirement("RK-RES-013")
+def test_the_owners_smaller_limit_on_results_wins(fresh: InstalledHome) -> None:
+    fresh.expose(more='[limits]\nresultBytes = "64B"\n')
+    fits, beyond = "x" * 39, "x" * 40  # {"kind":"text","text":""} takes 25 bytes
+    with RawClient(fresh) as client:
+        assert speak(client, fits)["commandResult"]["text"] == fits
+        refused = speak(client, beyond)
+    assert (refused["outcome"], refused["reason"]["code"]) == ("execution_failed", "result_too_large")
+    assert "commandResult" not in refused

@@ -56,7 +56,7 @@ def test_the_envelope_is_one_canonical_document_on_the_stream_of_its_outcome(noi
     assert json.loads(last)["outcome"] == "command_failed"
 
 
-@pytest.mark.requirement("RK-CLI-065")
+@pytest.mark.requirement("RK-CLI-060", "RK-CLI-065")
 def test_a_command_that_prints_for_itself_is_not_followed_by_its_result(
     noisy: InstalledHome, home: InstalledHome
 ) -> None:

@@ -8,6 +8,8 @@ example as well.
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from rukh.values.canonical import canonical_bytes
 from tests.support import echo
 from tests.support.homes import InstalledHome
 from tests.support.rawmcp import RawClient
+from tests.support.releases import descriptor, write_extension
 
 RECORD = {"parameters": [{"required": False, "names": [], **item} for item in echo.say_parameters()]}
 # Characters that surfaces are known to stumble over: combining, astral, line separators, quotes, shells, options, JSON.
@@ -62,6 +65,8 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "decimal": DECIMAL.filter(lambda text: len(text.strip("-0.").replace(".", "")) <= 34),
     "choice": CHOICE,
 }
+# An example is two processes and a call: two fifths of what the profile asks of pure code.
+SHARE = settings().max_examples * 2 // 5
 INPUTS = st.fixed_dictionaries(
     {},
     optional={
@@ -89,7 +94,9 @@ def given_to_child(envelope: dict[str, Any]) -> str:
 
 
 @pytest.mark.requirement("RK-PAR-001", "RK-PAR-002")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=40)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=SHARE
+)
 @given(inputs=INPUTS)
 def test_words_a_document_and_an_agent_hand_the_child_the_same_bytes(
     home: InstalledHome, server: RawClient, inputs: dict[str, Any]
@@ -156,3 +163,53 @@ def test_identity_and_revision_of_both_surfaces_are_the_same(home: InstalledHome
         ("cli", "user:local", "user:local"),
         ("mcp", "agent:desk", "user:local"),
     ]
+
+
+@pytest.mark.requirement("RK-ADM-008")
+def test_the_owner_is_shown_exactly_the_tools_that_the_endpoint_lists(
+    home: InstalledHome, server: RawClient
+) -> None:
+    shown = json.loads(home.run("mcp", "tools", "--endpoint", "desk", "--json").stdout)
+    assert shown["tools"] == server.request("tools/list")["result"]["tools"]
+
+
+# A child that answers with the very frame it was sent, so that nothing between the host and it can tidy up.
+RAW_CHILD = f"""#!{sys.executable} -IS
+import json, os, socket
+channel = socket.socket(fileno=3).makefile("rwb")
+hello = json.loads(channel.readline())
+token = os.read(4, 4096).decode()
+frame = {{"type": "confirm", "session": hello["session"], "token": token, "sdk": "raw/1"}}
+channel.write(json.dumps(frame).encode() + b"\\n"); channel.flush()
+execute = channel.readline().decode()
+result = {{"kind": "text", "text": execute}}
+channel.write(json.dumps({{"type": "completion", "status": "succeeded", "commandResult": result}}).encode() + b"\\n")
+channel.flush()
+"""
+
+
+@pytest.mark.requirement("RK-PAR-001", "RK-PAR-002")
+def test_the_frame_that_reaches_a_child_is_the_same_from_every_surface(tmp_path: Path) -> None:
+    command = echo.commands()[0]
+    command["execute"] = {"mapping": {"kind": "managed", "entry": ["bin/raw"]}, "result": {"kind": "text"}}
+    source = tmp_path / "source"
+    files = {"bin/raw": RAW_CHILD}
+    document = descriptor("acme.echo", commands=[command], runtime={"kind": "native"})
+    write_extension(source, document, files)
+    (source / "acme_echo.py").unlink()
+    home = InstalledHome(tmp_path)
+    home.install_tree(source)
+    home.expose()
+    inputs = {"level": 4, "first": "é\u2028", "number": 1e16, "string_list": ["b", "a"], "off": True}
+    words = from_words(home, argv_for(RECORD, inputs))
+    stdin = canonical_bytes(inputs)
+    document_form = json.loads(
+        home.run("run", "acme.echo/say", "--inputs", "-", "--envelope", stdin=stdin).stdout
+    )
+    with RawClient(home) as client:
+        agent = client.call("acme-echo-say", inputs)
+    frames = [envelope["commandResult"]["text"] for envelope in (words, document_form, agent)]
+    assert frames[0] == frames[1] == frames[2]
+    frame = json.loads(frames[0])
+    assert (frame["type"], frame["command"]) == ("execute", "say")
+    assert frame["supplied"] == ["first", "number", "string_list", "off", "level"]

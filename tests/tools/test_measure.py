@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import __main__ as bench
 from bench.measure import Figure, interleaved, percentile, table, write_json
 
 
@@ -54,6 +55,26 @@ def test_a_missed_figure_stays_in_table_and_file(tmp_path: Path) -> None:
     assert ["hit", "1000.000", "2000.000", "0.50", "1.00", "met", "a"] == lines[1].split()
     assert ["miss", "2000.000", "2000.000", "1.00", "0.90", "MISSED", "b"] == lines[2].split()
     assert ["miss: p99 ours 2000.000 ms, baseline 2000.000 ms"] == lines[3:]
+
+
+@pytest.mark.requirement("RK-PROC-017")
+@pytest.mark.parametrize(("asked", "written"), [([], ["a", "b"]), (["b", "a"], ["a", "b"]), (["a"], None)])
+def test_a_run_of_some_figures_leaves_the_file_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str], written: list[str] | None
+) -> None:
+    output = tmp_path / "bench.json"
+    output.write_text("[]", encoding="utf-8")
+
+    def take(name: str) -> Callable[[object, int], Figure]:
+        return lambda home, rounds: Figure(name, "x", 1.0, (1.0,), (2.0,))
+
+    monkeypatch.setattr(bench, "Bench", lambda base: base)
+    monkeypatch.setattr(bench, "FIGURES", {name: (take(name), 1) for name in "ab"})
+    monkeypatch.setattr(bench, "OUTPUT", output)
+    monkeypatch.setattr("sys.argv", ["bench", *asked])
+
+    assert 0 == bench.main()
+    assert (written or []) == [row["id"] for row in json.loads(output.read_bytes())]
 
 
 PERCENTILES = {

@@ -101,6 +101,8 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "a reason with an unknown exit": lambda registry: registry["reasons"].update(command="odd"),
     "an exit code beyond 255": lambda registry: registry["exitCodes"].update(rejected=256),
     "a reserved word twice": lambda registry: registry["reservedWords"].append("run"),
+    "a core option without hyphens": lambda registry: registry["coreOptions"].append("json"),
+    "a core option twice": lambda registry: registry["coreOptions"].append("--json"),
     "an operation without version": lambda registry: registry["operations"].append("files.move"),
 }
 

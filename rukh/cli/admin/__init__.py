@@ -36,6 +36,9 @@ _MODULES = {
 }
 
 
+_GROUPS = frozenset({"trust", "source", "profile", "mcp", "task"})
+
+
 class _Words(click.Group):
     """The root's words, each loaded from its module when it is used."""
 
@@ -62,7 +65,7 @@ def administer(context: Context, words: list[str]) -> int:
     try:
         answer: Any = root.main(args=words, prog_name=context.name, standalone_mode=False, obj=context)
     except click.ClickException as error:
-        raise _usage(error, context) from error
+        raise _usage(error, context, words) from error
     except click.Abort:
         raise KeyboardInterrupt from None
     if not isinstance(answer, Shown):
@@ -71,14 +74,10 @@ def administer(context: Context, words: list[str]) -> int:
     return answer.status
 
 
-def _usage(error: click.ClickException, context: Context) -> RukhError:
-    """click's complaint as a refusal of ours, with the way to the verb's help."""
-    place = ""
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        place = error.ctx.command_path
-    return RukhError(
-        "RKL028",
-        error.format_message(),
-        place=place,
-        mend=f"see {place or context.name} --help",
-    )
+def _usage(error: click.ClickException, context: Context, words: list[str]) -> RukhError:
+    """click's complaint as a refusal of ours, naming the verb and the way to its help."""
+    verb = words[:1] + [word for word in words[1:2] if words[0] in _GROUPS and not word.startswith("-")]
+    place = " ".join([context.name, *verb])
+    bare = isinstance(error, click.exceptions.NoArgsIsHelpError)
+    message = "a verb is missing" if bare else error.format_message()
+    return RukhError("RKL028", message, place=place, mend=f"see {place} --help")

@@ -7,13 +7,14 @@ import os
 import click
 
 from rukh.cli.admin.shown import Shown, json_option
+from rukh.cli.files import read_some
 from rukh.contract.descriptor import check
 from rukh.contract.diagnostics import has_errors, render_json, render_text
 from rukh.sources.catalog import build_catalog
-from rukh.sources.forms import read_file
 from rukh.sources.keys import PRIVATE_FILE, PUBLIC_FILE, generate
 from rukh.sources.pack import pack, sign
 from rukh.store.database import utc_ms
+from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES
 
 _FINDINGS = 1
@@ -24,7 +25,9 @@ _FINDINGS = 1
 @json_option
 def check_verb(file: str, as_json: bool) -> Shown:
     """Check the descriptor FILE: exit 0 when clean, 1 with findings."""
-    checked = check(read_file(os.path.realpath(file), LIMIT_DESCRIPTOR_BYTES, "RKT040"))
+    checked = check(
+        read_some(file, LIMIT_DESCRIPTOR_BYTES + 1)
+    )  # one byte more: the reader names what is too large
     diagnostics = checked.diagnostics
     status = _FINDINGS if has_errors(diagnostics) else 0
     text = render_text(file, diagnostics) or f"{file}: no findings\n"
@@ -36,7 +39,12 @@ def check_verb(file: str, as_json: bool) -> Shown:
 @json_option
 def keygen_verb(directory: str, as_json: bool) -> Shown:
     """Make a publisher's key pair: publisher.key (private, 0600) and publisher.pub."""
-    os.makedirs(directory, exist_ok=True)
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise RukhError(
+            "RKT064", f"the directory cannot be made: {error.strerror}", place=directory, mend="name another"
+        ) from error
     public = generate(directory)
     document = {
         "keyId": public.key_id,

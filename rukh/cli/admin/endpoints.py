@@ -10,7 +10,7 @@ from rukh.cli.admin.homes import active_of, endpoint_of, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
 from rukh.cli.serve import serve
-from rukh.host.ledger import LOCAL_USER
+from rukh.contract.policy import LOCAL_USER
 from rukh.mcp.config import config_entry, tools_document
 from rukh.mcp.endpoint import binding_of, view_of
 from rukh.values.canonical import canonical
@@ -66,8 +66,9 @@ def mcp_tools(context: Context, endpoint: str, as_json: bool) -> Shown:
 
 @mcp_verb.command("config")
 @click.option("--endpoint", required=True, metavar="NAME", help="The endpoint to be entered.")
+@click.option("--json", "as_json", is_flag=True, help="The entry is JSON in any case.")
 @click.pass_obj
-def mcp_config(context: Context, endpoint: str) -> Shown:
+def mcp_config(context: Context, endpoint: str, as_json: bool) -> Shown:
     """Print the entry to paste into a client's configuration."""
     with opened(context, create=False) as store:
         endpoint_of(active_of(store), endpoint)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import click
 
-from rukh.cli.admin.shown import Shown
 from rukh.cli.context import Context
-from rukh.cli.words import BUILT
 
 
 @click.command("help")
 @click.argument("words", nargs=-1)
 @click.pass_obj
-def help_verb(context: Context, words: tuple[str, ...]) -> Shown | int:
+def help_verb(context: Context, words: tuple[str, ...]) -> int:
     """Help for a command, a group or a word."""
     from rukh.cli.main import dispatch_words
 
-    if words and words[0] in BUILT:
-        from rukh.cli.admin import administer
-
-        return administer(context, [*words, "--help"])
     return dispatch_words(context, [*words, "--help"] if words else [])

@@ -11,7 +11,8 @@ from rukh.cli.admin.homes import active_of, now_ms, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
 from rukh.contract.grammar import PACKAGE
-from rukh.host.ledger import LOCAL_USER, StoreLedger
+from rukh.contract.policy import LOCAL_USER
+from rukh.host.ledger import StoreLedger
 from rukh.sources.directory import check_source
 from rukh.sources.install import Change, Consent, Installer
 from rukh.sources.keys import load_public

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
@@ -10,9 +9,9 @@ import click
 from rukh.cli.admin.homes import active_of, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
+from rukh.cli.files import read_named
 from rukh.contract.profile import export_toml, read_owner_profile
 from rukh.host.ledger import StoreLedger, apply_owner_part
-from rukh.sources.forms import read_file
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_PROFILE_BYTES
 
@@ -28,6 +27,8 @@ def profile_verb() -> None:
 @click.pass_obj
 def profile_show(context: Context, as_toml: bool, as_json: bool) -> Shown:
     """Show the active profile and its revision."""
+    if as_toml and as_json:
+        raise click.UsageError("--toml and --json cannot both be had.")
     with opened(context, create=True) as store:
         active = active_of(store)
     if as_toml:
@@ -42,7 +43,7 @@ def profile_show(context: Context, as_toml: bool, as_json: bool) -> Shown:
 @click.pass_obj
 def profile_apply(context: Context, file: str, as_json: bool) -> Shown:
     """Publish the owner's FILE as the new profile; installed packages stay."""
-    data = read_file(os.path.realpath(file), LIMIT_PROFILE_BYTES, "RKF001")
+    data = read_named(file, LIMIT_PROFILE_BYTES)
     owner = read_owner_profile(_text(file, data))
     with opened(context, create=True) as store:
         published = apply_owner_part(StoreLedger(store), store.home, owner)
