@@ -52,7 +52,7 @@ def group_page(context: Context, store: Store, active: Active, words: list[str])
     """A group without a command: its help, on standard output when asked for and else as a refusal. RK-CLI-055"""
     path = tuple(leading_words(words))
     routes = store.profiles.routes(active.generation)
-    if not any(route[0] == path for route in routes):
+    if not any(route[0][: len(path)] == path for route in routes):
         raise unknown_command(context.name, list(path), routes, list(BUILT))
     options = words[: words.index("--")] if "--" in words else words
     asked = "--help" in options or "-h" in options
@@ -71,10 +71,11 @@ def group_page(context: Context, store: Store, active: Active, words: list[str])
 
 
 def unknown(context: Context, store: Store, active: Active, words: list[str]) -> int:
-    """Refuse words that lead nowhere, naming the nearest command."""
-    raise unknown_command(
-        context.name, leading_words(words), store.profiles.routes(active.generation), list(BUILT)
-    )
+    """Words that lead nowhere: the page of what lies below them, or a refusal that names the nearest command."""
+    path, routes = leading_words(words), store.profiles.routes(active.generation)
+    if path and any(route[0][: len(path)] == tuple(path) for route in routes):
+        return group_page(context, store, active, words)
+    raise unknown_command(context.name, path, routes, list(BUILT))
 
 
 def unknown_in_empty_home(context: Context, words: list[str]) -> RukhError:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 STDOUT = 1
 STDERR = 2
+# Code points of a message or a place: enough for any path, too little to flood a terminal.
+_SHOWN = 1000
 
 
 def output_form(tokens: list[str]) -> str:
@@ -62,8 +64,13 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def show_error(context: Context, error: RukhError, form: str) -> None:
-    """A refusal before there was an outcome, in the form that was asked for."""
+    """A refusal before there was an outcome, in the form that was asked for; what it repeats is shown cut."""
+    error.place, error.message = _cut(error.place), _cut(error.message)
     write_err(error_text(context.name, error).encode() if form == "plain" else error_json(error))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def show_unrecorded(context: Context, failure: CommitFailed, form: str) -> int:

@@ -6,9 +6,18 @@ explains them.
 
 from __future__ import annotations
 
+from rukh.values.registry import EXIT_CALLER_CANCELLED, EXIT_DEADLINE, EXIT_SCOPE_CANCELLED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rukh.cli.context import Context
+
+# Why a connection ended otherwise than by the end of its input; the statuses are those of `mcp.serve`. RK-MCP-044
+_ENDS = {
+    EXIT_DEADLINE: "the connection was closed: a line was not finished, or an answer not read, for 2 seconds",
+    EXIT_SCOPE_CANCELLED: "the connection ended: nobody reads the answers any more, or it was told to stop",
+    EXIT_CALLER_CANCELLED: "the connection ended: it was interrupted",
+}
 
 
 def serve_words(context: Context, words: list[str]) -> int:
@@ -24,6 +33,7 @@ def serve_words(context: Context, words: list[str]) -> int:
 
 def serve(context: Context, endpoint: str) -> int:
     """Serve `endpoint`; the exit status. Raises RKA002, RKA005, RKM014, RKS…"""
+    from rukh.cli.output import write_err
     from rukh.host.invocation import Host
     from rukh.host.spawner import Spawner
     from rukh.mcp.adapter import Adapter
@@ -49,7 +59,10 @@ def serve(context: Context, endpoint: str) -> int:
             name=context.name,
             version=context.version,
         )
-        return serve_stdio(adapter, stdin, stdout, concurrency=min(limit, LIMIT_CONCURRENCY))
+        status = serve_stdio(adapter, stdin, stdout, concurrency=min(limit, LIMIT_CONCURRENCY))
+        if status in _ENDS:
+            write_err(f"{context.name}: {_ENDS[status]}\n".encode())
+        return status
     finally:
         spawner.close()
         store.database.fold()

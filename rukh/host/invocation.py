@@ -135,9 +135,17 @@ class Host:
     def _plan(self, invocation: str, call: Call) -> Launch:
         """What will be started, in which environment; nothing is made yet. Raises RKH… where it cannot be had."""
         home, tree = self.store.home, call.pinned().tree
+        release = home.at("releases", tree)
+        if not os.path.isdir(release):
+            raise RukhError(
+                "RKH004",
+                f"the installed release of {call.record['package']} is not there",
+                place=release,
+                mend="remove the package and install it again",
+            )
         launch = plan_launch(
             call.record,
-            home.at("releases", tree),
+            release,
             home.at("cache", tree),
             home.at("run", invocation),
             granted_environment(call.active.profile, call.record, os.path.expanduser("~")),

@@ -8,7 +8,7 @@ How a connection ends, and the status of the process:
 
     end of input           what has arrived is finished, for at most 30 s                         0
     … not finished then    the rest is cancelled, for at most the stop budget                     125
-    SIGTERM, SIGINT        calls are cancelled and their outcomes delivered within the budget     125, 130
+    SIGTERM, SIGHUP, SIGINT  calls are cancelled and their outcomes delivered within the budget   125, 125, 130
     nobody reads           calls are cancelled, nothing is delivered                              125
     a deadline passed      the transport is closed, calls are cancelled                           124
 
@@ -49,7 +49,11 @@ if TYPE_CHECKING:
 # The capacity of a pipe: more is not to be had in one read.
 _CHUNK = 65536
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
-_SIGNALS: dict[int, int] = {signal.SIGTERM: EXIT_SCOPE_CANCELLED, signal.SIGINT: EXIT_CALLER_CANCELLED}
+_SIGNALS: dict[int, int] = {
+    signal.SIGTERM: EXIT_SCOPE_CANCELLED,
+    signal.SIGHUP: EXIT_SCOPE_CANCELLED,
+    signal.SIGINT: EXIT_CALLER_CANCELLED,
+}
 
 
 def claim_stdio() -> tuple[int, int]:
@@ -83,10 +87,12 @@ def serve_stdio(
 ) -> int:
     """Serve one client on two descriptors until its connection ends; the exit status of the process.
 
-    Belongs to the main thread: it takes SIGTERM and SIGINT while it runs. Both descriptors are closed on return.
+    Belongs to the main thread: it takes SIGTERM, SIGHUP and SIGINT while it runs, unless they are ignored. Both
+    descriptors are closed on return.
     """
     loop = _Loop(adapter, stdin, stdout, concurrency, clock)
-    before = {number: signal.signal(number, loop.signalled) for number in _SIGNALS}
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, loop.signalled) for number in heeded}
     wakeup = signal.set_wakeup_fd(loop.wake_end, warn_on_full_buffer=False)
     # Everything that lives now lives for ever: collections need not look at it, and none shows up as a late answer.
     gc.freeze()

@@ -30,7 +30,7 @@ from rukh.contract.candidate import Candidate, build_candidate
 from rukh.contract.grammar import version_key
 from rukh.contract.policy import ALLOWED, LOCAL_USER, decide
 from rukh.machines.publication import COMMITTED
-from rukh.sources.catalog import read_catalog
+from rukh.sources.catalog import CATALOG_FILE, Offer, read_catalog
 from rukh.sources.declared import Declared, check_descriptor
 from rukh.sources.directory import DirectorySource
 from rukh.sources.ports import Active, HomePlace, Installed, Ledger, Published, Source
@@ -131,7 +131,7 @@ class Installer:
         found = []
         for name, location in self._ledger.sources():
             source = self._open_source(name, location)
-            offers = read_catalog(source.catalog())
+            offers = _offers(name, source)
             found += [Found(source, offer) for offer in offers if offer.package == request.package]
         return found
 
@@ -265,6 +265,16 @@ def installed_descriptors(
         name: check_descriptor(installed_descriptor(home, entry["tree"], entry["descriptor"])).descriptor
         for name, entry in packages.items()
     }
+
+
+def _offers(name: str, source: Source) -> list[Offer]:
+    """What a source offers; a fault of it names the source, and how to go on without it."""
+    try:
+        return read_catalog(source.catalog())
+    except RukhError as error:
+        error.place = f"source {name}: {error.place or CATALOG_FILE}"
+        error.mend = error.mend or f"mend the catalog, or name another directory: source add {name} DIR"
+        raise
 
 
 def _is_news(request: Request, offered: str, current: str) -> bool:

@@ -257,6 +257,7 @@ RULES = {
     "RKH001": ("error", "owner", 69, "the runtime of the extension is not to be had here"),
     "RKH002": ("error", "owner", 69, "the runtime found here does not meet the extension's requirement"),
     "RKH003": ("error", "host", 70, "a supervised process could not be started"),
+    "RKH004": ("error", "owner", 69, "the installed release is not there"),
     "RKM001": ("error", "caller", 64, "a line is longer than an incoming message may be"),
     "RKM002": ("error", "caller", 64, "the input ended inside a line"),
     "RKM003": ("error", "caller", 64, "a message is not one JSON-RPC 2.0 object"),

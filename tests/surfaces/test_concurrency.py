@@ -124,3 +124,30 @@ def test_serving_over_stdio_listens_nowhere(home: InstalledHome) -> None:
         assert listening(client.pid) == []
     with socket.create_server(("127.0.0.1", 0)):
         assert len(listening(os.getpid())) == 1
+
+
+@pytest.mark.requirement("RK-MCP-039", "RK-MCP-044")
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGHUP, 125), (signal.SIGTERM, 125), (signal.SIGINT, 130)]
+)
+def test_a_host_that_is_told_to_stop_delivers_its_calls_and_says_why_it_ended(
+    home: InstalledHome, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    with RawClient(home) as client:
+        name = client.names()["acme-echo-speak"]
+        client.start("tools/call", name=name, arguments={"words": "one"})
+        daemon = int((tmp_path / "one.told").read_text())
+        os.kill(client.pid, number)
+        envelope = client.receive()["result"]["structuredContent"]
+        assert (envelope["outcome"], envelope["reason"]["code"]) == ("cancelled", "scope_closed")
+        assert gone(daemon)
+    assert client.status == status
+    assert client.errors.startswith(b"rukh: the connection ended")
+    assert client.errors.count(b"\n") == 1
+
+
+@pytest.mark.requirement("RK-MCP-044")
+def test_a_host_whose_client_ends_its_input_says_nothing(home: InstalledHome) -> None:
+    with RawClient(home) as client:
+        client.request("server/discover")
+    assert (client.status, client.errors) == (0, b"")

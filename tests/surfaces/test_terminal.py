@@ -178,3 +178,71 @@ def test_a_group_in_json_is_one_object_and_words_behind_the_border_ask_for_nothi
     bare, behind = home.run("echo", "--json"), home.run("echo", "--", "-h")
     assert json.loads(bare.stderr)["error"]["code"] == "RKL024"
     assert (behind.returncode, behind.stdout) == (64, b"")
+
+
+@pytest.mark.requirement("RK-ADM-014")
+@pytest.mark.parametrize(("words", "status"), [(["nope"], 65), (["echo", "fail", "no", "--code", "2"], 2)])
+def test_an_error_stream_that_cannot_be_written_keeps_the_status(
+    home: InstalledHome, words: list[str], status: int
+) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [PROGRAM, *words],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            env=home.environment(),
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert (done.returncode, done.stdout) == (status, b"")
+
+
+@pytest.mark.requirement("RK-CLI-055")
+def test_the_beginning_of_an_alias_shows_what_lies_below_it(tmp_path: Path) -> None:
+    command = echo.commands()[1]
+    command["aliases"] = [["e", "s"]]
+    home = InstalledHome(tmp_path)
+    home.install(echo.FILES, commands=[command])
+    asked, bare = home.run("e", "--help"), home.run("e")
+    assert (asked.returncode, bare.returncode) == (0, 64)
+    assert asked.stdout.startswith(b"Usage: rukh e COMMAND")
+    assert home.run("e", "s", "hi").stdout == b"hi\n"
+
+
+@pytest.mark.requirement("RK-EXEC-023")
+def test_a_release_that_is_gone_refuses_the_call_and_blames_nobody_elses_code(tmp_path: Path) -> None:
+    home = InstalledHome(tmp_path)
+    home.install(echo.FILES, commands=echo.commands())
+    (release,) = Path(home.path, "releases").iterdir()
+    release.rename(tmp_path / "moved")
+    done = home.run("echo", "speak", "hi", "--envelope")
+    reason = json.loads(done.stderr)["reason"]
+    assert (done.returncode, reason["code"], reason["place"]) == (69, "environment_unavailable", str(release))
+    (tmp_path / "moved").rename(release)
+    assert home.run("echo", "speak", "hi").stdout == b"hi\n"
+
+
+def test_a_refusal_repeats_long_words_shortened(home: InstalledHome) -> None:
+    done = home.run("x" * 120_000)
+    assert done.returncode == 65
+    assert len(done.stderr) < 4_000
+
+
+@pytest.mark.parametrize("words", [["list", "-h"], ["install", "-h"], ["mcp", "serve", "-h"]], ids=str)
+def test_the_short_help_works_on_the_cores_own_words(home: InstalledHome, words: list[str]) -> None:
+    done = home.run(*words)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"Usage: rukh")
+
+
+@pytest.mark.requirement("RK-TRUST-037")
+def test_a_source_that_cannot_answer_is_named_with_the_way_on(tmp_path: Path) -> None:
+    home = InstalledHome(tmp_path)
+    home.install(echo.FILES, commands=echo.commands())
+    (tmp_path / "empty").mkdir()
+    assert home.run("source", "add", "dead", str(tmp_path / "empty")).returncode == 0
+    error = json.loads(home.run("update", "acme.echo", "--json").stderr)["error"]
+    assert error["place"].startswith("source dead: ")
+    assert "source add dead DIR" in error["mend"]
+    assert home.run("source", "add", "dead", str(home.catalog)).returncode == 0
+    assert home.run("update", "acme.echo").returncode == 0

@@ -61,7 +61,7 @@ def administer(context: Context, words: list[str]) -> int:
             place=words[0],
             mend=f"see {context.name} --help",
         )
-    root = _Words(name=context.name)
+    root = _Words(name=context.name, context_settings={"help_option_names": ["-h", "--help"]})
     try:
         answer: Any = root.main(args=words, prog_name=context.name, standalone_mode=False, obj=context)
     except click.ClickException as error:
