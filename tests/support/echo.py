@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from tests.support.homes import InstalledHome
 
 MODULE = '''"""Answers with what it was given."""
 import json
@@ -109,3 +112,11 @@ def commands() -> list[dict[str, Any]]:
 
 
 FILES = {"acme_echo.py": MODULE}
+
+
+def exposed_home(place: Path) -> InstalledHome:
+    """A home in `place` with this extension, exposed at the endpoint `desk`, and a task for it."""
+    made = InstalledHome(place)
+    made.install(FILES, commands=commands())
+    made.expose()
+    return made

@@ -14,10 +14,7 @@ from tests.support.rawmcp import RawClient
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> InstalledHome:
     """A home with the echo extension, exposed at the endpoint `desk`."""
-    made = InstalledHome(tmp_path_factory.mktemp("echo"))
-    made.install(echo.FILES, commands=echo.commands())
-    made.expose()
-    return made
+    return echo.exposed_home(tmp_path_factory.mktemp("echo"))
 
 
 @pytest.fixture(scope="session")

@@ -22,10 +22,7 @@ from tests.support.rawmcp import RawClient
 @pytest.fixture
 def fresh(tmp_path: Path) -> InstalledHome:
     """A home of this test alone."""
-    made = InstalledHome(tmp_path)
-    made.install(echo.FILES, commands=echo.commands())
-    made.expose()
-    return made
+    return echo.exposed_home(tmp_path)
 
 
 @pytest.fixture

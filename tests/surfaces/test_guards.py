@@ -23,10 +23,7 @@ Swap = Callable[[str], None]
 @pytest.fixture
 def own(tmp_path: Path) -> InstalledHome:
     """A home of this test alone."""
-    made = InstalledHome(tmp_path)
-    made.install(echo.FILES, commands=echo.commands())
-    made.expose()
-    return made
+    return echo.exposed_home(tmp_path)
 
 
 @pytest.fixture
