@@ -11,7 +11,7 @@ import signal
 
 from rukh.cli.files import STDIN, read_named
 from rukh.cli.lexer import leading_words, lex
-from rukh.cli.output import output_form, show_outcome, show_unrecorded, write_out
+from rukh.cli.output import output_form, show_outcome, show_unrecorded, unwritable, write_out
 from rukh.contract.policy import LOCAL_USER
 from rukh.host.invocation import Call, CommitFailed, Host, Moved, unsupported
 from rukh.host.invoker import Cancel
@@ -148,17 +148,22 @@ class _Terminal:
     def _run(self, host: Host, call: Call, form: str) -> int:
         cancel = Cancel()
         for number in _CAUSES:
-            if (
-                signal.getsignal(number) != signal.SIG_IGN
-            ):  # `nohup` and a shell's `&` mean what they say (S02)
+            # `nohup` and a shell's `&` mean what they say: what they ignore stays ignored. RK-ADMIT-005
+            if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(
                     number, lambda number, _frame: cancel.request(_CAUSES[signal.Signals(number)]) and None
                 )
+        streams = Streams.live(1 if form == "plain" else 2, 2)
         try:
-            finished = host.invoke(call, Streams.live(1 if form == "plain" else 2, 2), cancel)
+            finished = host.invoke(call, streams, cancel)
         except CommitFailed as failure:
             return show_unrecorded(self.context, failure, form)
-        return show_outcome(self.context, finished, form)
+        finally:
+            streams.close()
+        status = show_outcome(self.context, finished, form)
+        if streams.stdout.fault is not None:
+            raise unwritable(streams.stdout.fault)
+        return status
 
     def _help(self, record: dict[str, Any]) -> int:
         from rukh.cli.browse import command_page

@@ -46,6 +46,15 @@ def write_err(data: bytes) -> None:
     _write(STDERR, data)
 
 
+def unwritable(error: OSError) -> RukhError:
+    """The refusal of a standard output that takes nothing; the call behind it has its outcome. RK-ADM-014"""
+    return RukhError(
+        "RKL029",
+        f"standard output cannot be written: {os.strerror(error.errno or 0)}",
+        mend="the call has its outcome; look at where its output goes",
+    )
+
+
 def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     try:
@@ -56,11 +65,7 @@ def _write(descriptor: int, data: bytes) -> None:
     except OSError as error:
         if descriptor == STDERR:
             return  # there is nowhere left to say so
-        raise RukhError(
-            "RKL029",
-            f"standard output cannot be written: {os.strerror(error.errno or 0)}",
-            mend="the call has its outcome; look at where its output goes",
-        ) from error
+        raise unwritable(error) from error
 
 
 def show_error(context: Context, error: RukhError, form: str) -> None:

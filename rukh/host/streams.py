@@ -30,6 +30,7 @@ class Drain:
 
     blocked = False
     broken = False
+    fault: OSError | None = None
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -56,9 +57,13 @@ class Drain:
 
 
 class Relay:
-    """Hands bytes on to a descriptor of the caller. `blocked` while some are held, `broken` once nobody reads."""
+    """Hands bytes on to a descriptor of the caller. `blocked` while some are held, `broken` once nobody reads.
+
+    `fault` is why it could not be written to, where that was not a reader that went away.
+    """
 
     def __init__(self, sink: int) -> None:
+        self.fault: OSError | None = None
         self._held = b""
         self._own = -1
         try:
@@ -93,8 +98,10 @@ class Relay:
                     return
         except BlockingIOError:
             return
-        except OSError:
+        except BrokenPipeError:
             self.broken, self._held = True, b""
+        except OSError as error:
+            self.broken, self._held, self.fault = True, b"", error
 
     def kept(self) -> tuple[bytes, int]:
         """What was handed on is not kept."""

@@ -59,7 +59,15 @@ def test_closed_streams_change_neither_outcome_nor_status(
 
 
 @pytest.mark.requirement("RK-ADM-014")
-def test_an_output_that_cannot_be_written_has_a_rule_of_its_own(home: InstalledHome) -> None:
+@pytest.mark.parametrize("printing", [False, True], ids=["its result", "what it prints"])
+def test_an_output_that_cannot_be_written_has_a_rule_of_its_own(tmp_path: Path, printing: bool) -> None:
+    home = InstalledHome(tmp_path)
+    module = (
+        echo.MODULE.replace("return inputs", 'print("out", flush=True); return inputs')
+        if printing
+        else echo.MODULE
+    )
+    home.install({"acme_echo.py": module}, commands=echo.commands())
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [PROGRAM, "echo", "speak", "hi"],
