@@ -387,7 +387,7 @@ def test_a_turnstile_whose_wait_ended_can_be_entered_later(tmp_path: Path) -> No
     with pytest.raises(RukhError):
         second.enter()
     first.leave()
-    second._wait = 30.0
+    second._wait = 1.0
     second.enter()
     second.leave()
 
@@ -472,6 +472,6 @@ def test_a_thread_behind_another_of_its_process_is_bounded_too(tmp_path: Path) -
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    thread.join(30)
+    thread.join(5)
     assert answers == ["RKS004"]
     turnstile.leave()
