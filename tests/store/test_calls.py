@@ -13,19 +13,9 @@ from rukh.store.profiles import NO_REVISION
 from rukh.store.store import Store
 from rukh.store.tasks import Task
 from rukh.values.errors import RukhError
-from tests.support.stores import contents, profile
+from tests.support.stores import Clock, contents, profile
 
 CLI = Caller("cli", "user:local", "user:local")
-
-
-class Clock:
-    """A clock that only the test moves; milliseconds."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 @pytest.fixture

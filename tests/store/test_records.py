@@ -18,18 +18,10 @@ from rukh.store.profiles import NO_REVISION, Published, Staged
 from rukh.store.store import Store
 from rukh.store.turnstile import Turnstile
 from rukh.values.errors import RukhError
-from tests.support.stores import contents, profile
+from tests.support.stores import Clock, contents, profile
 
 CLI = Caller("cli", "user:local", "user:local")
 WEEK_MS = 7 * 24 * 3600 * 1000
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
 
 
 @pytest.fixture

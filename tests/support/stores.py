@@ -30,3 +30,13 @@ def contents(generation: str, *paths: str) -> Contents:
         {"desk": [(identity, "d" + identity) for _, identity in identities]},
         {"d" + identity: "{}" for _, identity in identities},
     )
+
+
+class Clock:
+    """A clock that only the test moves; UTC milliseconds."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
