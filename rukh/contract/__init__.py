@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from rukh.contract.policy import LOCAL_USER, decide, granted_environment, passthrough_granted
     from rukh.contract.profile import DEFAULT_PROFILE, export_toml, read_owner_profile
     from rukh.contract.projection import export_refusal, input_schema, output_schema, tool_tail
-    from rukh.contract.result_schema import Schema, parse_schema, validate_result
+    from rukh.contract.result_data import validate_result
+    from rukh.contract.result_schema import parse_schema
+    from rukh.contract.result_tree import Schema
     from rukh.contract.versions import satisfies
 
 __all__ = [
@@ -76,7 +78,9 @@ _HOMES = {
     "policy": "LOCAL_USER decide granted_environment passthrough_granted",
     "profile": "DEFAULT_PROFILE export_toml read_owner_profile",
     "projection": "export_refusal input_schema output_schema tool_tail",
-    "result_schema": "Schema parse_schema validate_result",
+    "result_data": "validate_result",
+    "result_schema": "parse_schema",
+    "result_tree": "Schema",
     "versions": "satisfies",
 }
 

@@ -356,7 +356,8 @@ class _Call:
         self._do(self.machine.completed(event.frame, fault))
 
     def _result_fault(self, result: Any) -> dict[str, str] | None:
-        from rukh.contract.result_schema import Limits, reason_of, validate_result
+        from rukh.contract.result_data import reason_of, validate_result
+        from rukh.contract.result_tree import Limits
 
         try:
             if result is None:

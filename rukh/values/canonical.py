@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _ESCAPED = re.compile('["\\\\\x00-\x1f]')
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-_ASTRAL_OR_HIGH = re.compile("[\ue000-\U0010ffff]")
+# What is escaped in a name, or stands elsewhere among code points than among UTF-16 code units.
+_SPECIAL_NAME = re.compile('["\\\\\x00-\x1f\ue000-\U0010ffff]')
+_CONSTANTS = {None: "null", True: "true", False: "false"}
 # ECMAScript writes 10^21 and above with an exponent, and anything below 10^-6.
 _PLAIN_DIGITS = 21
 _PLAIN_ZEROS = -6
@@ -37,63 +39,36 @@ def canonical_bytes(value: Any) -> bytes:
 
 def canonical(value: Any) -> str:
     """The canonical form as text, of None, bool, int, float, str, list, tuple and dict with string names."""
-    parts: list[str] = []
-    _write(value, parts.append)
-    return "".join(parts)
-
-
-def _write(value: Any, put: Any) -> None:
     kind = type(value)
     if kind is str:
-        put(_string(value))
-    elif kind is dict:
-        _write_object(value, put)
-    elif kind is list or kind is tuple:
-        _write_array(value, put)
-    else:
-        put(_scalar(value))
+        return f'"{value}"' if _ESCAPED.search(value) is None else _escaped(value)
+    if kind is dict:
+        names = sorted(value)
+        if _SPECIAL_NAME.search("".join(names)) is not None:
+            return _with_special_names(value)
+        return "{" + ",".join([f'"{name}":{canonical(value[name])}' for name in names]) + "}"
+    if kind is list or kind is tuple:
+        return "[" + ",".join([canonical(item) for item in value]) + "]"
+    if kind is int:
+        return _integer(value)
+    if kind is float:
+        return _number(value)
+    return _CONSTANTS[value]
 
 
-def _write_object(value: dict[str, Any], put: Any) -> None:
-    names = sorted(value)
-    if any(_ASTRAL_OR_HIGH.search(name) for name in names):
-        names.sort(key=lambda name: name.encode("utf-16-be"))
-    separator = "{"
-    for name in names:
-        put(separator + _string(name) + ":")
-        _write(value[name], put)
-        separator = ","
-    put("{}" if separator == "{" else "}")
+def _with_special_names(value: dict[str, Any]) -> str:
+    """An object whose names are ordered by UTF-16 code units, or escaped."""
+    names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+    return "{" + ",".join([f"{canonical(name)}:{canonical(value[name])}" for name in names]) + "}"
 
 
-def _write_array(value: list[Any] | tuple[Any, ...], put: Any) -> None:
-    separator = "["
-    for item in value:
-        put(separator)
-        _write(item, put)
-        separator = ","
-    put("[]" if separator == "[" else "]")
+def _integer(value: int) -> str:
+    if not -LIMIT_INTEGER <= value <= LIMIT_INTEGER:
+        raise RukhError("RKV006", f"the integer {value} lies beyond 2^53-1 in magnitude", mend="use a string")
+    return str(value)
 
 
-def _scalar(value: Any) -> str:
-    if value is None:
-        return "null"
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
-    if isinstance(value, int):
-        if not -LIMIT_INTEGER <= value <= LIMIT_INTEGER:
-            raise RukhError(
-                "RKV006", f"the integer {value} lies beyond 2^53-1 in magnitude", mend="use a string"
-            )
-        return str(value)
-    return _number(value)
-
-
-def _string(text: str) -> str:
-    if _ESCAPED.search(text) is None:
-        return f'"{text}"'
+def _escaped(text: str) -> str:
     return '"' + _ESCAPED.sub(_escape, text) + '"'
 
 
@@ -108,6 +83,9 @@ def _number(value: float) -> str:
         raise RukhError("RKV007", f"{value} is not finite", mend="send a finite number")
     if value == 0:
         return "0"
+    text = repr(value)
+    if "e" not in text:
+        return text[:-2] if text.endswith(".0") else text
     sign = "-" if value < 0 else ""
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")

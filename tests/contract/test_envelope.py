@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from rukh.contract.envelope import envelope, reason
 from rukh.contract.parameters import bind
-from rukh.contract.result_schema import reason_of, validate_result
+from rukh.contract.result_data import reason_of, validate_result
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
 from rukh.values.registry import OUTCOMES, REASON_EXITS

@@ -15,7 +15,7 @@ import pytest
 from rukh.contract.compile import compile_commands
 from rukh.contract.descriptor import check
 from rukh.contract.parameters import bind
-from rukh.contract.result_schema import validate_result
+from rukh.contract.result_data import validate_result
 from rukh.values.errors import RukhError
 from tests.contract.documents import ROOT
 
