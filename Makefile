@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format tidy lint types generated arrows callpath trace verify bench lock clean
+.PHONY: help demo test check format tidy lint types generated arrows callpath trace verify models crashes bench lock clean
 
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -47,6 +47,17 @@ trace: $(STAMP)  ## clause -> requirement -> evidence
 
 verify: $(STAMP)  ## the long sweeps: every Hypothesis suite with its larger profile
 	$(PY) -m pytest -q -n 2 -m hypothesis --hypothesis-profile=verify
+	$(PY) -m models
+	$(PY) -m tools.contention
+	$(PY) -m tools.mutate_lines 10000000 --workers 2
+	$(PY) -m tools.load 2000
+
+crashes: $(STAMP)  ## kill and fail the real verbs at every point, and look at what is left
+	$(PY) -m crashes
+	$(PY) -m crashes.loops
+
+models: $(STAMP)  ## every model: enumerated, in lockstep with production, its mutants
+	$(PY) -m models
 
 bench: $(STAMP)  ## ratios against baselines of the same run: a table and build/bench.json
 	$(PY) -m bench

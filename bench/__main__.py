@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.baseline_child import Ledger, call
+from bench.contract import result_validation
 from bench.home import ENDPOINT, PACKAGE, RUKH, BenchHome
 from bench.measure import Figure, interleaved, table, write_json
 from bench.peer import Peer
+from bench.publication import publication
+from bench.wide import descriptor
 from rukh.contract.compile import compile_commands
 from rukh.contract.descriptor import check
 from rukh.host.launch import plan_launch
@@ -119,6 +122,23 @@ class Bench:
         theirs.close()
         return Figure("mcp-list", "stock low-level mcp stdio server, page of 32 tools", 0.6, *samples)
 
+    def result_validation(self, rounds: int) -> Figure:
+        return result_validation(rounds)
+
+    def wide_check(self, rounds: int) -> Figure:
+        """A descriptor alone: a file in a directory of its own, with no code to look into."""
+        path = self.base / "wide" / "rukh-extension.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(descriptor(200))
+        ours = _command([RUKH, "check", "--descriptor-only", os.fspath(path)], self.home.env)
+        theirs = _command([sys.executable, "-c", "import pydantic"], self.home.env)
+        return Figure(
+            "check-200", 'python -c "import pydantic"', 3, *interleaved(ours, theirs, rounds, warm_up=2)
+        )
+
+    def publication(self, rounds: int) -> Figure:
+        return publication(self.base, rounds)
+
 
 # id: (method, rounds of an ordinary run)
 FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
@@ -126,6 +146,9 @@ FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
     "mcp-call": (Bench.mcp_call, 300),
     "mcp-start": (Bench.mcp_start, 20),
     "mcp-list": (Bench.mcp_list, 400),
+    "result-validation": (Bench.result_validation, 40),
+    "check-200": (Bench.wide_check, 20),
+    "publication": (Bench.publication, 5),
 }
 
 
@@ -145,6 +168,15 @@ def _process(argv: list[str], env: dict[str, str]) -> Callable[[], float]:
         result = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         assert result.returncode == 0, result.stderr.decode(errors="replace")
         assert json.loads(result.stdout) == {"number": 2, "title": "Milk"}, result.stdout
+
+    return _timed(act)
+
+
+def _command(argv: list[str], env: dict[str, str]) -> Callable[[], float]:
+    """From the start of a process to its successful end."""
+
+    def act() -> None:
+        subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True)
 
     return _timed(act)
 

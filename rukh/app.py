@@ -38,7 +38,10 @@ class Application:
         self.program = program
 
     def run(self, argv: list[bytes] | None = None) -> int:
-        """Run one command line (without the program's own name); the exit status."""
+        """Run one command line (without the program's own name); the exit status.
+
+        It is negative for the signal that ended a passthrough program: `main` ends by that signal, others may not.
+        """
         from rukh.cli.main import run
 
         open_missing_streams()
@@ -59,6 +62,10 @@ class Application:
                     stream.flush()
             except (OSError, ValueError):
                 pass  # the reader went away; there is nobody left to tell
+        if status < 0:
+            from rukh.host.passthrough import die_by
+
+            die_by(-status)
         os._exit(status)
 
 

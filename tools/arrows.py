@@ -37,6 +37,8 @@ ARROWS = {
 DOORS = {
     "rukh.cli.serve": ("mcp",),
     "rukh.cli.admin.endpoints": ("mcp",),
+    "rukh.cli.admin.trial_home": ("mcp",),
+    "rukh.cli.admin.trial_surfaces": ("mcp",),
 }
 
 OUTSIDE = {

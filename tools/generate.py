@@ -48,6 +48,7 @@ def constants(registry: dict[str, Any]) -> str:
         ("AUDIT_EVENTS", "auditEvents"),
         ("RESERVED_WORDS", "reservedWords"),
         ("CORE_OPTIONS", "coreOptions"),
+        ("PASSTHROUGH_ENVIRONMENT", "passthroughEnvironment"),
     ):
         lines.append(f"{constant} = {tuple_literal(registry[key])}\n")
     return "".join(lines).rstrip("\n") + "\n"

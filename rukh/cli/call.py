@@ -3,6 +3,9 @@
 The supervisor is forked first, before the database opens, since no connection may cross a fork. Nothing of a result is
 shown before its outcome is committed. A revision that is published between resolution and capture sends the words
 round again. RK-CAPT-002 RK-CLI-065
+
+What stands behind the path of a passthrough command is its program's: nothing of it is looked at here, not even whether
+it is text. Every other command's words are UTF-8 to the last. RK-CLI-002 RK-PASS-003
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 import signal
 
 from rukh.cli.files import STDIN, read_named
-from rukh.cli.lexer import leading_words, lex
-from rukh.cli.output import output_form, show_outcome, show_unrecorded, unwritable, write_out
+from rukh.cli.lexer import argv_bytes_of, leading_words, lex, require_text
+from rukh.cli.output import output_form, show_error, show_outcome, show_unrecorded, unwritable, write_out
 from rukh.contract.policy import LOCAL_USER
-from rukh.host.invocation import Call, CommitFailed, Host, Moved, unsupported
+from rukh.host.invocation import Call, CommitFailed, Finished, Host, Moved
 from rukh.host.invoker import Cancel
 from rukh.host.spawner import Spawner
 from rukh.host.streams import Streams
@@ -44,13 +47,18 @@ _ATTEMPTS = 8
 _CAUSES = {signal.SIGINT: "caller", signal.SIGTERM: "scope_closed", signal.SIGHUP: "scope_closed"}
 
 
-def call_words(context: Context, words: list[str], *, before: int = 0) -> int:
-    """Run what `words` (path and options) name; the exit status. `before` counts the words in front, for places."""
-    return _Terminal(context, words, before, identity=None).status()
+def call_words(context: Context, words: list[str], *, before: int = 0, help_alone: bool = False) -> int:
+    """Run what `words` (path and options) name; the exit status, of a passthrough program negative for a signal.
+
+    `before` counts the words in front, for places. With `help_alone` the core was asked for help of `words`: nothing
+    runs, not even a passthrough program that would take `--help` for itself. RK-PASS-005
+    """
+    return _Terminal(context, words, before, None, help_alone).status()
 
 
-def call_identity(context: Context, words: list[str], *, before: int = 0) -> int:
+def call_identity(context: Context, words: list[str], *, before: int = 0, help_alone: bool = False) -> int:
     """`run IDENTITY …`: reaches every installed command, whatever its path, and takes `--inputs`."""
+    require_text(words[:1], before)
     if not words or words[0].startswith("-"):
         raise RukhError(
             "RKL020",
@@ -58,17 +66,20 @@ def call_identity(context: Context, words: list[str], *, before: int = 0) -> int
             place="run",
             mend=f"write {context.name} run PACKAGE/COMMAND; see {context.name} list",
         )
-    return _Terminal(context, words[1:], before + 1, identity=words[0]).status()
+    return _Terminal(context, words[1:], before + 1, words[0], help_alone).status()
 
 
 class _Terminal:
     """One call from its words to its exit status."""
 
-    def __init__(self, context: Context, words: list[str], before: int, identity: str | None) -> None:
+    def __init__(
+        self, context: Context, words: list[str], before: int, identity: str | None, help_alone: bool
+    ) -> None:
         self.context = context
         self.words = words
         self.before = before
         self.identity = identity
+        self.help_alone = help_alone
 
     def status(self) -> int:
         home = open_home(self.context.home, create=False)
@@ -80,6 +91,7 @@ class _Terminal:
             if spawner is not None:
                 spawner.close()
             store.database.fold()
+            store.holder.leave()
 
     def _attempts(self, host: Host, store: Store) -> int:
         for _ in range(_ATTEMPTS):
@@ -110,6 +122,7 @@ class _Terminal:
             return self._call(host, active, record, self.words, self.before)
         route = store.profiles.resolve(active.generation, leading_words(self.words))
         if route is None or route.kind == "group":
+            require_text(self.words, self.before)
             return self._no_command(store, active, route)
         record = store.profiles.command(active.generation, route.identity)
         if record is None:
@@ -130,10 +143,9 @@ class _Terminal:
         call = Call(
             active, record, {}, Caller("cli", LOCAL_USER, LOCAL_USER), LIMIT_CLI_DEADLINE_MILLISECONDS
         )
-        refused = unsupported(record)
-        if refused is not None and record["mapping"]["kind"] == "passthrough":
-            # Every word behind the path of a passthrough command is its program's: none of them is looked at.
-            return show_outcome(self.context, host.reject(call, refused), "plain")
+        if record["mapping"]["kind"] == "passthrough":
+            return self._help(record) if self.help_alone else self._pass_through(host, call, tokens)
+        require_text(tokens, before)
         form = output_form(tokens)
         try:
             lexed = lex(record, tokens, before, inputs=self.identity is not None)
@@ -144,6 +156,18 @@ class _Terminal:
         except RukhError as error:
             return show_outcome(self.context, host.reject(call, error), form)
         return self._run(host, call, form)
+
+    def _pass_through(self, host: Host, call: Call, tokens: list[str]) -> int:
+        """The program's own status. Of a program that ran, nothing is shown but by itself. RK-PASS-035"""
+        try:
+            finished = host.pass_through(call, argv_bytes_of(tokens))
+        except CommitFailed as failure:
+            return show_unrecorded(self.context, failure, "plain")
+        except RukhError as error:
+            # Shown here, since its words, `--json` among them, say nothing to the core.
+            show_error(self.context, error, "plain")
+            return error.exit_code
+        return _shown_status(self.context, finished)
 
     def _run(self, host: Host, call: Call, form: str) -> int:
         cancel = Cancel()
@@ -170,6 +194,10 @@ class _Terminal:
 
         write_out(command_page(self.context, record, run=self.identity is not None).encode())
         return 0
+
+
+def _shown_status(context: Context, finished: Finished) -> int:
+    return show_outcome(context, finished, "plain") if finished.exit_code is None else finished.exit_code
 
 
 def asks_for_help(words: list[str]) -> bool:

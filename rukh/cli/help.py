@@ -34,6 +34,11 @@ _METAVARS = {
     "number": "NUMBER",
     "decimal": "DECIMAL",
 }
+# Of a passthrough command, whose own words are not declared. RK-PASS-005
+_UNREAD = (
+    "Every word behind the path goes to the program unread, --help and --json among them. Options of the core stand"
+    " before the path."
+)
 _GLOBAL_ROWS = [
     ("    --home DIR", "The home to work in"),
     ("-h, --help", "Show this help"),
@@ -52,11 +57,12 @@ def command_help(app_name: str, record: dict[str, Any], width: int, *, run: bool
     width = max(width, _NARROWEST)
     parameters = record["parameters"]
     arguments = [_argument_row(p) for p in parameters if p["form"] == "positional"]
-    options = [_option_row(p) for p in parameters if p["form"] != "positional"]
+    options = [_option_row(p) for p in parameters if p["names"]]
     blocks = [
         _usage(app_name, record, width),
         _paragraph(record["summary"], width),
         _paragraph(record["description"], width, multiline=True),
+        _paragraph(_UNREAD if record["mapping"]["kind"] == "passthrough" else "", width),
         _section("Arguments", arguments, width),
         _section("Options", options, width),
         _section("Options of every command", _core_rows(record, run), width),

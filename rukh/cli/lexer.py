@@ -105,18 +105,38 @@ class Option:
 
 def decode_argv(argv_bytes: list[bytes]) -> list[str]:
     """The words as text, strictly UTF-8; raises RKL008 naming the first word that is not. RK-CLI-002"""
-    words = []
-    for number, word in enumerate(argv_bytes, 1):
-        try:
-            words.append(word.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise RukhError(
-                "RKL008",
-                f"the word is not UTF-8 from byte {error.start + 1} on",
-                place=_place(number, word.decode("utf-8", "backslashreplace")),
-                mend="write the word in UTF-8",
-            ) from error
+    words = carry_argv(argv_bytes)
+    require_text(words)
     return words
+
+
+def carry_argv(argv_bytes: list[bytes]) -> list[str]:
+    """The words as text that no byte is lost of: a byte that is not UTF-8 is carried as a lone surrogate."""
+    return [word.decode("utf-8", "surrogateescape") for word in argv_bytes]
+
+
+def argv_bytes_of(words: list[str]) -> list[bytes]:
+    """The bytes that `words` were carried from. RK-PASS-001"""
+    return [word.encode("utf-8", "surrogateescape") for word in words]
+
+
+def require_text(words: list[str], before: int = 0) -> None:
+    """Raise RKL008 for the first of the carried `words` that is not UTF-8; `before` as in `lex`. RK-CLI-002"""
+    for number, word in enumerate(words, before + 1):
+        if not word.isascii():
+            _require_text(number, argv_bytes_of([word])[0])
+
+
+def _require_text(number: int, word: bytes) -> None:
+    try:
+        word.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RukhError(
+            "RKL008",
+            f"the word is not UTF-8 from byte {error.start + 1} on",
+            place=_place(number, word.decode("utf-8", "backslashreplace")),
+            mend="write the word in UTF-8",
+        ) from error
 
 
 def split_core(argv: list[str]) -> tuple[Globals, list[str]]:
@@ -138,9 +158,9 @@ def split_core(argv: list[str]) -> tuple[Globals, list[str]]:
 
 
 def leading_words(words: list[str]) -> list[str]:
-    """The words that a path can be made of: those before the first option, empty word or word with a space."""
+    """The words that a path can be made of: those before the first option, empty word, word with a space or no text."""
     for count, word in enumerate(words[:_PATH_WORDS]):
-        if word.startswith("-") or not word or " " in word:
+        if word.startswith("-") or not word or " " in word or not _is_text(word):
             return words[:count]
     return words[:_PATH_WORDS]
 
@@ -413,7 +433,8 @@ def argv_for(record: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
     """Words that `lex` reads back as exactly `inputs`: options in the order of declaration, then positionals.
 
     Raises RKL019 for what words cannot say: an unknown parameter, an empty list, a value of another type, NUL
-    or a lone surrogate, a later positional without an earlier one, false for a flag of short names only.
+    or a lone surrogate, a later positional without an earlier one, false for a flag of short names only, an option
+    whose names are all the core's.
     RK-CLI-030
     """
     declared = {parameter["id"]: parameter for parameter in record["parameters"]}
@@ -440,6 +461,8 @@ def argv_for(record: dict[str, Any], inputs: dict[str, Any]) -> list[str]:
 
 def _option_words(parameter: dict[str, Any], value: Any) -> list[str]:
     names: list[str] = parameter["names"]
+    if not names:
+        _refuse_inputs(parameter["id"], "it has no name of its own on the command line")
     name = next((name for name in names if name.startswith("--")), names[0])
     if parameter["form"] == "option":
         return [word for text in _words(parameter, value) for word in _joined(name, text)]

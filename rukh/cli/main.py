@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from rukh.cli.context import Context, home_of
-from rukh.cli.lexer import decode_argv, split_core
+from rukh.cli.lexer import carry_argv, require_text, split_core
 from rukh.values.errors import RukhError
 from rukh.values.registry import EXIT_CALLER_CANCELLED, RESERVED_WORDS
 
@@ -24,13 +24,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def run(name: str, version: str, program: list[str], argv: list[bytes], environ: Mapping[str, str]) -> int:
-    """Run one command line of the application `name`; the exit status."""
+    """Run one command line of the application `name`; the exit status, negative for a signal that ended a
+    passthrough program.
+
+    Words that are not UTF-8 are carried to where they are refused, or to the program that they are for. RK-PASS-004
+    """
     context = Context(name, version, "", program)
     # For the form of a refusal alone, which must be known even where a word is not UTF-8.
     shown = [word.decode("utf-8", "replace") for word in argv]
     try:
-        words = decode_argv(argv)
-        options, rest = split_core(words)
+        words = carry_argv(argv)
+        options, rest = _split(words)
         context.home = home_of(name, options.home, environ)
         return _dispatch(context, options, rest, len(words) - len(rest))
     except RukhError as error:
@@ -52,8 +56,22 @@ def _dispatch(context: Context, options: Globals, rest: list[str], before: int) 
     return dispatch_words(context, [] if options.help else rest, before)
 
 
-def dispatch_words(context: Context, rest: list[str], before: int = 0) -> int:
-    """Run the words behind the options of the core; without any, the root's help."""
+def _split(words: list[str]) -> tuple[Globals, list[str]]:
+    """The options before the path and the rest; a word that is not UTF-8 comes before every other fault of theirs."""
+    try:
+        options, rest = split_core(words)
+    except RukhError:
+        require_text(words)
+        raise
+    require_text(words[: len(words) - len(rest)])
+    return options, rest
+
+
+def dispatch_words(context: Context, rest: list[str], before: int = 0, *, help_alone: bool = False) -> int:
+    """Run the words behind the options of the core; without any, the root's help.
+
+    With `help_alone` the words ask for help and end with `--help`, which no program may take for its own.
+    """
     if not rest:
         from rukh.cli.browse import root_page
 
@@ -66,7 +84,9 @@ def dispatch_words(context: Context, rest: list[str], before: int = 0) -> int:
     if word == "run":
         from rukh.cli.call import call_identity
 
-        return call_identity(context, rest[1:], before=before + 1)
+        return call_identity(context, rest[1:], before=before + 1, help_alone=help_alone)
+    if word in RESERVED_WORDS:
+        require_text(rest, before)
     if word == "mcp" and rest[1:2] == ["serve"]:
         from rukh.cli.serve import serve_words
 
@@ -75,19 +95,20 @@ def dispatch_words(context: Context, rest: list[str], before: int = 0) -> int:
         from rukh.cli.admin import administer
 
         return administer(context, rest)
-    return _call(context, rest, before)
+    return _call(context, rest, before, help_alone)
 
 
-def _call(context: Context, rest: list[str], before: int) -> int:
+def _call(context: Context, rest: list[str], before: int, help_alone: bool) -> int:
     from rukh.store.home import exists
 
     if not exists(context.home):
+        require_text(rest, before)
         from rukh.cli.browse import unknown_in_empty_home
 
         raise unknown_in_empty_home(context, rest)
     from rukh.cli.call import call_words
 
-    return call_words(context, rest, before=before)
+    return call_words(context, rest, before=before, help_alone=help_alone)
 
 
 def _refused(context: Context, error: RukhError, words: list[str]) -> int:

@@ -66,3 +66,4 @@ def serve(context: Context, endpoint: str) -> int:
     finally:
         spawner.close()
         store.database.fold()
+        store.holder.leave()

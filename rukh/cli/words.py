@@ -7,7 +7,9 @@ that comes tomorrow.
 from __future__ import annotations
 
 BUILT = {
-    "check": "Check a descriptor, and name every fault with its place and its mend",
+    "check": "Check extensions, and name every fault with its place and its mend",
+    "new": "Write a working extension to begin with",
+    "test": "Run the cases of an extension in a throw-away home",
     "keygen": "Make a publisher's key pair",
     "pack": "Pack an extension into one release artifact",
     "sign": "Sign a release artifact",
@@ -18,9 +20,11 @@ BUILT = {
     "update": "Update a package to a newer release",
     "remove": "Remove a package from the profile",
     "list": "List what is installed, with each command's identity",
-    "profile": "Show the profile, or apply an owner's file",
+    "profile": "Show the profile and its history, apply an owner's file, roll back",
     "run": "Run a command by its identity, with inputs as JSON",
     "mcp": "Serve an endpoint to an agent, or show what it would see",
     "task": "Issue a task for an endpoint",
+    "recover": "Settle what dead processes left under way",
+    "gc": "Give back revisions and releases that nothing needs",
     "help": "Help for a command, a group or a word",
 }

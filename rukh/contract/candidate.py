@@ -27,6 +27,7 @@ from typing import Any
 
 from rukh.contract import grammar
 from rukh.contract.compile import Record, compile_commands
+from rukh.contract.grammar import FORMAT, FORMAT_1
 from rukh.contract.projection import export_refusal, tool_tail
 from rukh.values.canonical import canonical, canonical_bytes
 from rukh.values.errors import RukhError
@@ -66,7 +67,7 @@ def build_candidate(profile: dict[str, Any], descriptors: dict[str, dict[str, An
     """
     commands = _commands(profile, descriptors)
     routes = _routes(commands, descriptors)
-    exports, tails = _exports(profile, {record["identity"]: record for record in commands})
+    exports, tails = _exports(profile, {record["identity"]: record for record in commands}, descriptors)
     listing = [[list(route.path), route.kind, route.identity, route.summary] for route in routes]
     generation = sha256_hex(canonical_bytes({"commands": commands, "routes": listing}))
     return Candidate(generation, commands, routes, exports, tails)
@@ -213,15 +214,15 @@ def _group_summary(below: list[Record], descriptors: dict[str, dict[str, Any]]) 
 
 
 def _exports(
-    profile: dict[str, Any], commands: dict[str, Record]
+    profile: dict[str, Any], commands: dict[str, Record], descriptors: dict[str, dict[str, Any]]
 ) -> tuple[dict[str, list[tuple[str, str]]], dict[str, str]]:
     tails: dict[str, str] = {}
     exports: dict[str, list[tuple[str, str]]] = {}
     _check_endpoints(profile)
-    for name, endpoint in sorted(profile["endpoints"].items()):
+    for name in sorted(profile["endpoints"]):
         exports[name] = []
-        for identity in _exported(name, endpoint, profile["packages"], commands):
-            tail = _tail(commands[identity])
+        for identity in _exported(profile, name, commands, descriptors):
+            tail = fitted_tail(commands[identity])
             digest = sha256_hex(tail.encode())
             tails[digest] = tail
             exports[name].append((identity, digest))
@@ -237,33 +238,56 @@ def _check_endpoints(profile: dict[str, Any]) -> None:
         if holder != name:
             message = f"{holder} and {name} have the namespace {endpoint['namespace']}"
             raise RukhError("RKP007", message, place=f"{place}/namespace", mend="give each endpoint its own")
-        if endpoint["preset"] not in profile["presets"]:
-            message = f"{name} names the preset {endpoint['preset']}, which the profile does not have"
-            mend = _meant(endpoint["preset"], profile["presets"], "add the preset")
-            raise RukhError("RKP009", message, place=f"{place}/preset", mend=mend)
+        check_preset(profile, name)
+
+
+def check_preset(profile: dict[str, Any], name: str) -> None:
+    """Refuse (RKP009) an endpoint whose preset the profile does not have. RK-PROF-012"""
+    preset = profile["endpoints"][name]["preset"]
+    if preset not in profile["presets"]:
+        message = f"{name} names the preset {preset}, which the profile does not have"
+        mend = _meant(preset, profile["presets"], "add the preset")
+        raise RukhError("RKP009", message, place=f"/endpoints/{name}/preset", mend=mend)
+
+
+def selected_by(endpoint: dict[str, Any], identity: str) -> str:
+    """Which member of an endpoint selects the command: `commands`, `packages`, or "" for none. RK-PROF-013"""
+    if identity in endpoint["commands"]:
+        return "commands"
+    return "packages" if identity.partition("/")[0] in endpoint["packages"] else ""
 
 
 def _exported(
-    name: str, endpoint: dict[str, Any], packages: dict[str, Any], commands: dict[str, Record]
+    profile: dict[str, Any], name: str, commands: dict[str, Record], descriptors: dict[str, dict[str, Any]]
 ) -> list[str]:
     """The identities of one endpoint: the named ones, all of which must be possible, and what the named packages
     offer to machines. RK-PROF-013 RK-PROF-014"""
+    endpoint, packages = profile["endpoints"][name], profile["packages"]
     for identity in endpoint["commands"]:
         if identity not in commands:
             raise _not_installed(name, "commands", identity, commands)
-        refusal = export_refusal(commands[identity])
+        record = commands[identity]
+        refusal = export_refusal(record)
         if refusal is not None:
-            message = f"{name} cannot export {refusal.message}"
-            raise RukhError(refusal.rule, message, place=f"/endpoints/{name}/commands", mend=refusal.mend)
+            raise _not_exported(name, refusal, descriptors[record["package"]]["format"])
     for package in endpoint["packages"]:
         if package not in packages:
             raise _not_installed(name, "packages", package, packages)
     offered = {
         identity
         for identity, record in commands.items()
-        if record["package"] in endpoint["packages"] and export_refusal(record) is None
+        if selected_by(endpoint, identity) == "packages" and export_refusal(record) is None
     }
     return sorted(offered.union(endpoint["commands"]))
+
+
+def _not_exported(name: str, refusal: RukhError, found: str) -> RukhError:
+    """A command of format 1 is no oversight of its publisher: only another release can make it a tool. RK-DESC-036"""
+    message, mend = f"{name} cannot export {refusal.message}", refusal.mend
+    if refusal.rule == "RKP011" and found == FORMAT_1:
+        message += f": {FORMAT_1} has no machine contract"
+        mend = f"ask its publisher for a release of format {FORMAT}"
+    return RukhError(refusal.rule, message, place=f"/endpoints/{name}/commands", mend=mend)
 
 
 def _not_installed(name: str, member: str, word: str, known: dict[str, Any]) -> RukhError:
@@ -277,8 +301,8 @@ def _meant(word: str, known: dict[str, Any], otherwise: str) -> str:
     return f"did you mean {near}?" if near else otherwise
 
 
-def _tail(record: Record) -> str:
-    """The canonical tail; refused where a page with this one tool would be too large. RK-PROJ-007"""
+def fitted_tail(record: Record) -> str:
+    """The canonical tail of a tool; refused (RKP014) where a page with this one tool would be too large. RK-PROJ-007"""
     tail = canonical(tool_tail(record))
     size, room = len(tail.encode()), LIMIT_PAGE_BYTES - LIMIT_PAGE_ROOM_BYTES
     if size > room:

@@ -31,8 +31,8 @@ _MANAGED_ONLY = (
 
 
 def check_coherence(report: Report, document: dict[str, Any]) -> None:
-    """Report every fault between members of a descriptor of the known format."""
-    commands = [pair for pair in _items(document, "", "commands") if isinstance(pair[1], dict)]
+    """Report every fault between members of a descriptor of a known format."""
+    commands = _commands(document)
     for pointer, command in commands:
         for place, parameter in _parameters(command, pointer):
             for rule in PARAMETER_RULES:
@@ -44,11 +44,26 @@ def check_coherence(report: Report, document: dict[str, Any]) -> None:
         package_rule(report, commands)
 
 
+def names_of_the_core(report: Report, document: dict[str, Any], kind: str, mend: str) -> None:
+    """Report as `kind` each option name that belongs to the core. RK-DESC-015 RK-DESC-035"""
+    for pointer, command in _commands(document):
+        for place, parameter in _parameters(command, pointer):
+            for spot, name in _items(parameter, place, "names"):
+                if name in CORE_OPTIONS and report.clean(spot):
+                    report.add(kind, spot, f"{name} belongs to every command", mend)
+
+
+def _commands(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [pair for pair in _items(document, "", "commands") if isinstance(pair[1], dict)]
+
+
 def _items(holder: dict[str, Any], pointer: str, name: str) -> Iterator[tuple[str, Any]]:
     """Pointer and value of each element of a list member; nothing where it is no list."""
     value = holder.get(name)
-    for index, element in enumerate(value if isinstance(value, list) else []):
-        yield join(join(pointer, name), index), element
+    if isinstance(value, list):
+        place = join(pointer, name)
+        for index, element in enumerate(value):
+            yield f"{place}/{index}", element
 
 
 def _parameters(command: dict[str, Any], pointer: str) -> list[tuple[str, dict[str, Any]]]:
@@ -60,7 +75,11 @@ def _part(report: Report, pointer: str, holder: Any, *names: str) -> Any:
     for name in names:
         if not isinstance(holder, dict) or name not in holder:
             return None
-        holder, pointer = holder[name], join(pointer, name)
+        holder = holder[name]
+    if report.spotless:
+        return holder
+    for name in names:
+        pointer = join(pointer, name)
     return holder if report.clean(pointer) else None
 
 
@@ -135,7 +154,7 @@ def _parameter_ids_differ(report: Report, pointer: str, command: dict[str, Any])
 
 
 def _option_names_differ(report: Report, pointer: str, command: dict[str, Any]) -> None:
-    """RK-DESC-014 RK-DESC-015"""
+    """RK-DESC-014"""
     seen: set[str] = set()
     for place, parameter in _parameters(command, pointer):
         for spot, name in _items(parameter, place, "names"):
@@ -144,9 +163,7 @@ def _option_names_differ(report: Report, pointer: str, command: dict[str, Any]) 
             owned = {name}
             if parameter.get("form") == "flag" and name.startswith("--"):
                 owned.add("--no-" + name.removeprefix("--"))
-            if name in CORE_OPTIONS:
-                report.add("core-option", spot, f"{name} belongs to every command", "choose another name")
-            elif owned & seen:
+            if owned & seen:
                 taken = ", ".join(sorted(owned & seen))
                 report.add("option-twice", spot, f"{taken} already names a parameter", "choose another name")
             seen |= owned
@@ -184,9 +201,9 @@ def _default(parameter: dict[str, Any]) -> dict[str, Any]:
 
 def _examples_begin_with_a_path(report: Report, pointer: str, command: dict[str, Any]) -> None:
     path = _part(report, pointer, command, "path")
-    if not path:
+    if not path or not report.clean(join(pointer, "aliases")):
         return
-    ways = [path, *(way for place, way in _items(command, pointer, "aliases") if report.clean(place))]
+    ways = [path, *(way for _, way in _items(command, pointer, "aliases"))]
     for place, example in _items(command, pointer, "examples"):
         argv = _part(report, place, example, "argv")
         if argv and not any(argv[: len(way)] == way for way in ways):

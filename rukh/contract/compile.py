@@ -5,6 +5,9 @@ default, so that no surface decides twice. Only a parameter's `default` may be a
 by that. The mount words of the owner stand before the path, before each alias and before each example; they
 change neither the identity nor the contract. RK-DESC-030 RK-DESC-031
 
+A name of the core, which format 1 alone may declare, is no name of the parameter: nothing behind this module
+has to know of it. RK-DESC-035
+
 | left out | means |
 |---|---|
 | `title`, `description` of a command, `summary` of a parameter or example | empty |
@@ -21,6 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 from rukh.contract.parameters import admit_default
+from rukh.values.registry import CORE_OPTIONS
 
 Record = dict[str, Any]
 
@@ -61,7 +65,7 @@ def _parameter(parameter: dict[str, Any]) -> dict[str, Any]:
     compiled = {
         "id": parameter["id"],
         "form": parameter["form"],
-        "names": parameter.get("names", []),
+        "names": [name for name in parameter.get("names", []) if name not in CORE_OPTIONS],
         "required": parameter.get("required", False),
         "summary": parameter.get("summary", ""),
         "type": parameter["type"],

@@ -1,11 +1,15 @@
-"""The descriptor `rukh.extension/2`: read, checked wholly, and given back or refused with every reason.
+"""The descriptor, `rukh.extension/1` or `/2`: read, checked wholly, and given back or refused with every reason.
 
 1. The strict reader reads the document; what it refuses is the one finding.
-2. The format decides who may go on. A format that this host does not know, `rukh.extension/1` among them, is
-   *unsupported*: one finding, and nothing else of the document is judged. RK-DESC-004
+2. The format decides which table judges. A format that this host does not know is *unsupported*: one finding, and
+   nothing else of the document is judged. RK-DESC-004
 3. The tables below check the shape: closed objects, types, grammars, bounds.
 4. `coherence` checks what no table can say: what holds between two members. It skips what is malformed.
-5. The findings of all steps stand in order of place. The descriptor is given back only if none is an error.
+5. The findings of all steps stand in order of place. The descriptor is given back only if none is an error. What
+   is wrong in format 2 alone, a name of the core, is looked for in format 1 last, and warned of.
+
+Format 1 is format 2 without `execute.result` and `machine`. It has no table of its own: two rows are left out,
+and a document that has them is told which format knows them. RK-DESC-033
 
 A default stands for each optional member (see `compile`): leaving one out and writing its default are the
 same.
@@ -17,8 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rukh.contract import grammar
-from rukh.contract.coherence import check_coherence
+from rukh.contract.coherence import check_coherence, names_of_the_core
 from rukh.contract.diagnostics import Diagnostic, has_errors
+from rukh.contract.grammar import FORMAT, FORMAT_1
 from rukh.contract.result_schema import parse_schema
 from rukh.contract.shapes import (
     Report,
@@ -39,7 +44,7 @@ from rukh.contract.shapes import (
 )
 from rukh.values.errors import RukhError
 from rukh.values.numbers import normalize_decimal
-from rukh.values.reader import read_located
+from rukh.values.reader import Positions, read, read_located
 from rukh.values.registry import (
     ENFORCEMENT_PROFILES,
     FEATURES,
@@ -63,7 +68,11 @@ from rukh.values.registry import (
     OPERATIONS,
 )
 
-FORMAT = "rukh.extension/2"
+_BOUNDS = {
+    "max_bytes": LIMIT_DESCRIPTOR_BYTES,
+    "max_depth": LIMIT_DESCRIPTOR_DEPTH,
+    "max_members": LIMIT_DESCRIPTOR_MEMBERS,
+}
 
 # The kind of a fault, as shapes and coherence name it, and the rule that it is here.
 RULES = {
@@ -75,35 +84,64 @@ RULES = {
     "example": "RKD025", "no-result": "RKD026", "no-feature": "RKD027", "stdin": "RKD028", "feature": "RKD029",
     "repeat": "RKD030", "operation": "RKD031", "strict": "RKD032", "confinement": "RKD033", "name": "RKD034",
     "variable": "RKD034", "entry": "RKD035", "program": "RKD036", "passthrough": "RKD037", "requirement": "RKD038",
+    "shadowed": "RKD039",
 }  # fmt: skip
+
+
+class Places(Positions):
+    """The places of a document that is known to be readable: it is read for them only once one is asked for.
+
+    A document without findings needs none, and pays for none.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._known: Positions | None = None
+
+    def at(self, pointer: str) -> tuple[int, int]:
+        return self._read().at(pointer)
+
+    def key(self, pointer: str) -> tuple[int, int]:
+        return self._read().key(pointer)
+
+    def _read(self) -> Positions:
+        if self._known is None:
+            self._known = read_located(self._data, **_BOUNDS)[1]
+        return self._known
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found: the `descriptor` as it was written (None after an error) and the `diagnostics` in order."""
+    """What a check found: the `descriptor` as it was written (None after an error) and the `diagnostics` in order.
+
+    Beside a descriptor stand warnings alone.
+
+    `positions` are those of a document that could be read, for findings that others add.
+    """
 
     descriptor: dict[str, Any] | None
     diagnostics: list[Diagnostic]
+    positions: Positions | None = None
 
 
 def check(data: bytes) -> Checked:
     """Check the bytes of one descriptor wholly. Never raises on bad input. RK-DESC-001 RK-DESC-002"""
     try:
-        document, positions = read_located(
-            data,
-            max_bytes=LIMIT_DESCRIPTOR_BYTES,
-            max_depth=LIMIT_DESCRIPTOR_DEPTH,
-            max_members=LIMIT_DESCRIPTOR_MEMBERS,
-        )
+        document = read(data, **_BOUNDS)
     except RukhError as refusal:
         place = (max(refusal.line, 1), max(refusal.column, 1))
         return Checked(None, [Diagnostic(refusal.rule, "", *place, refusal.message, refusal.mend)])
     report = Report(RULES)
     if _format_known(report, document):
-        DESCRIPTOR(report, "", document)
+        FORMATS[document["format"]](report, "", document)
         check_coherence(report, document)
+        if document["format"] == FORMAT:
+            names_of_the_core(report, document, "core-option", "choose another name")
+        elif report.spotless:
+            names_of_the_core(report, document, "shadowed", "rename it: the core's wins")
+    positions = Places(data)
     diagnostics = report.located(positions)
-    return Checked(None if has_errors(diagnostics) else document, diagnostics)
+    return Checked(None if has_errors(diagnostics) else document, diagnostics, positions)
 
 
 def _format_known(report: Report, document: Any) -> bool:
@@ -112,11 +150,11 @@ def _format_known(report: Report, document: Any) -> bool:
         report.add("document", "", "this is no object that names its format", mend)
         return False
     found = document["format"]
-    if found != FORMAT:
+    if found not in FORMATS:
         shown = repr(found[:80])
-        mend = f'this host knows "{FORMAT}"'
+        mend = f"this host knows {', '.join(FORMATS)}"
         report.add("unsupported", "/format", f"the format {shown} is not supported", mend)
-    return bool(found == FORMAT)
+    return found in FORMATS
 
 
 # Shapes that need a word of code.
@@ -221,12 +259,6 @@ RESULT = variants("kind", {
     "text": closed({"kind": string}, None, "a text result"),
     "structured": closed({"kind": string, "schema": _result_schema}, None, "a structured result"),
 })  # fmt: skip
-EXECUTE = closed({"mapping": MAPPING}, {
-    "lifetime": choice("foreground"),
-    "stdin": choice("none", "bytes"),
-    "result": RESULT,
-    "requires": REQUIRES,
-}, "execute")  # fmt: skip
 MACHINE = closed({"eligible": boolean}, {
     "interaction": choice("none", "optional", "required"),
     "requiredFeatures": listed(choice(*FEATURES, kind="feature"), 0, LIMIT_REQUESTED_OPERATIONS, distinct=True),
@@ -234,25 +266,48 @@ MACHINE = closed({"eligible": boolean}, {
 EXAMPLE = closed({
     "argv": listed(text(LIMIT_DESCRIPTION_LENGTH, low=0), 1, LIMIT_INPUT_ELEMENTS),
 }, {"summary": TITLE}, "an example")  # fmt: skip
-COMMAND = closed({
-    "id": spelled(grammar.ID), "path": PATH, "summary": TITLE, "execute": EXECUTE,
-}, {
-    "title": TITLE,
-    "description": DESCRIPTION,
-    "aliases": listed(PATH, 0, LIMIT_COMMAND_ALIASES),
-    "examples": listed(EXAMPLE, 0, LIMIT_COMMAND_EXAMPLES),
-    "parameters": listed(PARAMETER, 0, LIMIT_COMMAND_PARAMETERS),
-    "machine": MACHINE,
-}, "a command")  # fmt: skip
 RUNTIME = variants("kind", {
     "native": closed({"kind": string}, None, "a native runtime"),
     "python": closed({"kind": string}, {"requires": spelled(grammar.RUNTIME)}, "a Python runtime"),
     "node": closed({"kind": string}, {"requires": spelled(grammar.RUNTIME)}, "a Node runtime"),
 })  # fmt: skip
-DESCRIPTOR = closed({
-    "format": string,
-    "package": spelled(grammar.PACKAGE),
-    "version": spelled(grammar.VERSION),
-    "runtime": RUNTIME,
-    "commands": listed(COMMAND, 1, LIMIT_DESCRIPTOR_COMMANDS),
-}, {"title": TITLE, "summary": TITLE, "description": DESCRIPTION}, "a descriptor")  # fmt: skip
+
+
+def _execute(**result: Shape) -> Shape:
+    return closed({"mapping": MAPPING}, {
+        "lifetime": choice("foreground"),
+        "stdin": choice("none", "bytes"),
+        **result,
+        "requires": REQUIRES,
+    }, "execute", _LATER)  # fmt: skip
+
+
+def _command(execute: Shape, **machine: Shape) -> Shape:
+    return closed({
+        "id": spelled(grammar.ID), "path": PATH, "summary": TITLE, "execute": execute,
+    }, {
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "aliases": listed(PATH, 0, LIMIT_COMMAND_ALIASES),
+        "examples": listed(EXAMPLE, 0, LIMIT_COMMAND_EXAMPLES),
+        "parameters": listed(PARAMETER, 0, LIMIT_COMMAND_PARAMETERS),
+        **machine,
+    }, "a command", _LATER)  # fmt: skip
+
+
+def _descriptor(command: Shape) -> Shape:
+    return closed({
+        "format": string,
+        "package": spelled(grammar.PACKAGE),
+        "version": spelled(grammar.VERSION),
+        "runtime": RUNTIME,
+        "commands": listed(command, 1, LIMIT_DESCRIPTOR_COMMANDS),
+    }, {"title": TITLE, "summary": TITLE, "description": DESCRIPTION}, "a descriptor")  # fmt: skip
+
+
+# What format 2 added, and what an author of format 1 is told who writes it.
+_LATER = dict.fromkeys(("result", "machine"), f'remove it, or make the format "{FORMAT}"')
+FORMATS = {
+    FORMAT_1: _descriptor(_command(_execute())),
+    FORMAT: _descriptor(_command(_execute(result=RESULT), machine=MACHINE)),
+}

@@ -16,6 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The formats of a descriptor; the first one has no machine contract.
+FORMAT = "rukh.extension/2"
+FORMAT_1 = "rukh.extension/1"
+# Where a release holds its descriptor: at its root, under this name alone.
+DESCRIPTOR_FILE = "rukh-extension.json"
+
 
 class Form:
     """One grammar: `name` is its key in tables of rules, `says` the grammar in words for a refusal."""

@@ -27,10 +27,16 @@ TARGETS = {"run": "commands", "install": "packages"}
 
 def decide(rules: list[dict[str, Any]], action: str, actor: str, target: str) -> str:
     """`allowed` or `denied` for `actor` doing `action` (`run`, `install`) to `target`. RK-PROF-020"""
-    for rule in rules:
+    index = deciding(rules, action, actor, target)
+    return DENIED if index is None or rules[index]["decision"] != "allow" else ALLOWED
+
+
+def deciding(rules: list[dict[str, Any]], action: str, actor: str, target: str) -> int | None:
+    """Which of `rules` decides, counted from 0; None where none does. RK-PROF-020"""
+    for index, rule in enumerate(rules):
         if rule["action"] == action and _matches(rule["actors"], actor, "") and _names(rule, action, target):
-            return ALLOWED if rule["decision"] == "allow" else DENIED
-    return DENIED
+            return index
+    return None
 
 
 def _names(rule: dict[str, Any], action: str, target: str) -> bool:
@@ -43,10 +49,7 @@ def _matches(patterns: list[str], word: str, whole: str) -> bool:
 
 
 def passthrough_granted(profile: dict[str, Any], identity: str) -> bool:
-    """Whether the owner gave authority for the whole program behind a passthrough command. RK-PROF-023
-
-    Asked by nobody while passthrough commands are refused as unsupported, grant or no grant.
-    """
+    """Whether the owner gave authority for the whole program behind a passthrough command. RK-PROF-023"""
     granted = profile["passthrough"].get(identity)
     return granted is not None and granted["arguments"] == "unrestricted"
 

@@ -23,7 +23,15 @@ from rukh.contract.names import slug, tool_name
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_INTEGER, LIMIT_TITLE_LENGTH, OUTCOMES, REASON_EXITS
 
-__all__ = ["export_refusal", "input_schema", "output_schema", "slug", "tool_name", "tool_tail"]
+__all__ = [
+    "export_conditions",
+    "export_refusal",
+    "input_schema",
+    "output_schema",
+    "slug",
+    "tool_name",
+    "tool_tail",
+]
 
 Schema = dict[str, Any]
 
@@ -34,17 +42,24 @@ _ID = "_[a-z2-7]{26}$"
 
 def export_refusal(record: dict[str, Any]) -> RukhError | None:
     """Why the command cannot be a tool (RKP011–RKP013), or None. RK-PROJ-001"""
+    return next((refusal for _, refusal in export_conditions(record) if refusal is not None), None)
+
+
+def export_conditions(record: dict[str, Any]) -> list[tuple[str, RukhError | None]]:
+    """What a command must be to become a tool, in order: the condition's name, and the refusal where it is unmet."""
     identity = record["identity"]
-    if record["mapping"]["kind"] != "managed":
-        return RukhError("RKP013", f"{identity} runs an opaque program", place=identity,
-                         mend="declare a managed command with its own typed inputs")  # fmt: skip
-    if not record["machine"]["eligible"]:
-        return RukhError("RKP011", f"{identity} is not declared eligible for machines", place=identity,
-                         mend="ask its publisher for a release with machine.eligible")  # fmt: skip
-    if record["machine"]["interaction"] == "required":
-        return RukhError("RKP012", f"{identity} needs a person to answer", place=identity,
-                         mend="run it in the terminal")  # fmt: skip
-    return None
+    conditions = [
+        ("managed", record["mapping"]["kind"] == "managed", "RKP013", "runs an opaque program",
+         "declare a managed command with its own typed inputs"),
+        ("eligible", record["machine"]["eligible"], "RKP011", "is not declared eligible for machines",
+         "ask its publisher for a release with machine.eligible"),
+        ("interaction", record["machine"]["interaction"] != "required", "RKP012", "needs a person to answer",
+         "run it in the terminal"),
+    ]  # fmt: skip
+    return [
+        (name, None if met else RukhError(rule, f"{identity} {why}", place=identity, mend=mend))
+        for name, met, rule, why, mend in conditions
+    ]
 
 
 def tool_tail(record: dict[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,11 @@ class Report:
         """Whether no more is kept: a hostile file must not cost more than it teaches. RK-DESC-002"""
         return len(self.found) >= LIMIT_FINDINGS
 
+    @property
+    def spotless(self) -> bool:
+        """Whether every place is clean: nothing was found, and the walk saw everything."""
+        return not self._dirty and not self._unseen
+
     def stop(self, pointer: str) -> None:
         """Say that the walk could not look below `pointer`: nothing there counts as clean."""
         self._unseen.add(pointer)
@@ -87,10 +92,17 @@ class Report:
 
 
 def closed(
-    required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None, what: str = ""
+    required: Mapping[str, Shape],
+    optional: Mapping[str, Shape] | None = None,
+    what: str = "",
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Shape:
-    """An object with exactly these members; `what` names it in messages."""
+    """An object with exactly these members; `what` names it in messages.
+
+    `elsewhere` holds the mend for an unknown member that another form of the document has.
+    """
     members = {**required, **(optional or {})}
+    mends = elsewhere or {}
 
     def check(report: Report, pointer: str, value: Value) -> None:
         if not is_type(report, pointer, value, dict):
@@ -102,18 +114,17 @@ def closed(
             if name in members:
                 members[name](report, join(pointer, name), member)
             else:
-                _unknown(report, join(pointer, name), name, members, what)
+                message = f"{_shown(name)} is no member of {what or 'this object'}"
+                mend = mends.get(name) or _nearest_member(report, name, members)
+                report.add("unknown", join(pointer, name), message, mend, at_name=True)
+                report.stop(join(pointer, name))
 
     return check
 
 
-def _unknown(report: Report, pointer: str, name: str, known: Mapping[str, Shape], what: str) -> None:
+def _nearest_member(report: Report, name: str, known: Mapping[str, Shape]) -> str:
     near = None if report.full else nearest(name, known)
-    mend = f'did you mean "{near}"?' if near else f"remove it; known here: {', '.join(known)}"
-    report.add(
-        "unknown", pointer, f"{_shown(name)} is no member of {what or 'this object'}", mend, at_name=True
-    )
-    report.stop(pointer)
+    return f'did you mean "{near}"?' if near else f"remove it; known here: {', '.join(known)}"
 
 
 def variants(tag: str, tables: Mapping[str, Shape], kind: str = "choice") -> Shape:
@@ -149,7 +160,7 @@ def listed(item: Shape, low: int, high: int, *, distinct: bool = False) -> Shape
         if not low <= len(value) <= high:
             report.add("count", pointer, f"{len(value)} items stand here", f"give {low} to {high}")
         for index, element in enumerate(value):
-            item(report, join(pointer, index), element)
+            item(report, f"{pointer}/{index}", element)
         if distinct:
             _distinct(report, pointer, value)
 
@@ -201,7 +212,9 @@ def text(limit: int, *, low: int = 1, lines: bool = False) -> Shape:
             return
         if not low <= len(value) <= limit:
             report.add("text", pointer, f"{len(value)} characters stand here", f"write {low} to {limit}")
-        elif any(_controls(character) and character not in admitted for character in value):
+        elif not value.isprintable() and any(
+            _controls(character) and character not in admitted for character in value
+        ):
             report.add("text", pointer, "a control character stands in the text", "leave it out")
 
     return check

@@ -13,7 +13,7 @@ import time
 
 from rukh.contract.envelope import envelope, reason
 from rukh.contract.parameters import bind
-from rukh.contract.policy import decide, granted_environment
+from rukh.contract.policy import decide, granted_environment, passthrough_granted
 from rukh.host.invoker import run
 from rukh.host.launch import make_work_dir, plan_launch, remove_work_dir
 from rukh.store.calls import Kept, Moved, Pinned, new_invocation
@@ -27,14 +27,22 @@ if TYPE_CHECKING:
 
     from rukh.contract.parameters import Bound
     from rukh.host.invoker import Cancel, Report
+    from rukh.host.passthrough import Ended
     from rukh.host.spawner import Launch, Spawner
     from rukh.host.streams import Streams
     from rukh.store.calls import Caller
+    from rukh.store.home import Home
     from rukh.store.profiles import Active
     from rukh.store.store import Store
 
 # What a refusal at admission is called in the outcome.
-_REASONS = {"RKA001": "denied", "RKA003": "denied", "RKA004": "budget_exhausted"}
+_REASONS = {
+    "RKA001": "denied",
+    "RKA003": "denied",
+    "RKA004": "budget_exhausted",
+    "RKA011": "denied",
+    "RKA012": "denied",
+}
 
 
 class CommitFailed(Exception):
@@ -55,7 +63,10 @@ class CommitFailed(Exception):
 
 
 class Finished:
-    """A committed outcome. `exit_code` is the command's own where it declared one; `wrote` tells of its stdout."""
+    """A committed outcome. `exit_code` is the command's own where it declared one; `wrote` tells of its stdout.
+
+    Of a passthrough program `exit_code` is its status whenever it ran: minus the signal where one ended it.
+    """
 
     __slots__ = ("envelope", "exit_code", "invocation", "outcome", "wrote")
 
@@ -115,12 +126,38 @@ class Host:
             bound = check(call)
             launch = self._plan(invocation, call)
             self.store.calls.capture(invocation, call.caller, call.pinned())
+            launch.holder = self.store.holder.descriptor
         except RukhError as error:
             if error.rule.startswith("RKS"):
                 raise  # the home could not be written: no invocation exists, so there is no outcome to invent (Z08)
             return self._reject(invocation, call, error)
         report = self._execute(launch, call, bound, streams, cancel)
         return self._commit(invocation, call, report)
+
+    def pass_through(self, call: Call, words: list[bytes]) -> Finished:
+        """The committed outcome of the passthrough program of `call` on `words`; in the main thread of the terminal.
+
+        Raises as `invoke` does. What a spawner holds ready for one call is let go before the program starts: nothing
+        stands between it and its caller. RK-PASS-020 RK-PASS-033
+        """
+        from rukh.host.passthrough import Held, plan_program, run_program
+
+        invocation = new_invocation()
+        with Held() as held:
+            try:
+                check_program(call)
+                given = self._environment(call)
+                program = plan_program(
+                    call.record, release_of(self.store.home, call), words, os.environb, given
+                )
+                self.store.calls.capture(invocation, call.caller, call.pinned())
+            except RukhError as error:
+                if error.rule.startswith("RKS"):
+                    raise  # as in `invoke`
+                return self._reject(invocation, call, error)
+            if self._spawner is not None:
+                self._spawner.close()
+            return self._commit(invocation, call, run_program(program, held))
 
     def reject(self, call: Call, error: RukhError) -> Finished:
         """Record a call that its surface refused before it had inputs to validate."""
@@ -135,24 +172,19 @@ class Host:
     def _plan(self, invocation: str, call: Call) -> Launch:
         """What will be started, in which environment; nothing is made yet. Raises RKH… where it cannot be had."""
         home, tree = self.store.home, call.pinned().tree
-        release = home.at("releases", tree)
-        if not os.path.isdir(release):
-            raise RukhError(
-                "RKH004",
-                f"the installed release of {call.record['package']} is not there",
-                place=release,
-                mend="remove the package and install it again",
-            )
         launch = plan_launch(
             call.record,
-            release,
+            release_of(self.store.home, call),
             home.at("cache", tree),
             home.at("run", invocation),
-            granted_environment(call.active.profile, call.record, os.path.expanduser("~")),
+            self._environment(call),
         )
         if call.record["stdin"] == "bytes":
             launch.stdin = call.stdin
         return launch
+
+    def _environment(self, call: Call) -> dict[str, str]:
+        return granted_environment(call.active.profile, call.record, os.path.expanduser("~"))
 
     def _execute(self, launch: Launch, call: Call, bound: Bound, streams: Streams, cancel: Cancel) -> Report:
         if self._spawner is None:
@@ -176,7 +208,7 @@ class Host:
         finally:
             remove_work_dir(launch.cwd)
 
-    def _commit(self, invocation: str, call: Call, report: Report) -> Finished:
+    def _commit(self, invocation: str, call: Call, report: Report | Ended) -> Finished:
         document = envelope(
             invocation, report.outcome, reason=report.reason, command_result=report.command_result
         )
@@ -194,12 +226,48 @@ class Host:
         return Finished(invocation, document, report.exit_status, wrote=report.wrote_stdout)
 
 
+def release_of(home: Home, call: Call) -> str:
+    """The directory of the pinned release; raises RKH004 where it is gone."""
+    release = home.at("releases", call.pinned().tree)
+    if not os.path.isdir(release):
+        raise RukhError(
+            "RKH004",
+            f"the installed release of {call.record['package']} is not there",
+            place=call.record["package"],  # an agent is told of it, and not where the home is. RK-EXPL-030
+            mend="remove the package and install it again",
+        )
+    return release
+
+
 def check(call: Call) -> Bound:
-    """Input, support and access, in this order; raises the rule that refuses."""
+    """Input, support and access of a managed command, in this order; raises the rule that refuses."""
     bound = bind(call.record["parameters"], call.supplied)
-    missing = unsupported(call.record)
-    if missing is not None:
-        raise missing
+    if call.record["mapping"]["kind"] != "managed":
+        raise RukhError(
+            "RKA007", "a passthrough program runs in the terminal alone", place="/execute/mapping"
+        )
+    check_support(call.record)
+    check_access(call)
+    return bound
+
+
+def check_program(call: Call) -> None:
+    """Support, access and the owner's grant of a passthrough command; its words are nobody's to judge. RK-PASS-030"""
+    check_support(call.record)
+    check_access(call)
+    identity = call.record["identity"]
+    if not passthrough_granted(call.active.profile, identity):
+        raise RukhError(
+            "RKA012",
+            f"{identity} takes any words, and the owner has not granted its whole program",
+            place=identity,
+            mend=f'the owner adds to the profile the table [passthrough."{identity}"] with the line '
+            'arguments = "unrestricted"',
+        )
+
+
+def check_access(call: Call) -> None:
+    """Raises RKA001 where no rule of the profile lets the caller run the command. RK-ADMIT-001"""
     if decide(call.active.profile["rules"], "run", call.caller.actor, call.record["identity"]) != "allowed":
         raise RukhError(
             "RKA001",
@@ -207,26 +275,20 @@ def check(call: Call) -> Bound:
             place=call.record["identity"],
             mend="the owner adds a rule to the profile",
         )
-    return bound
 
 
-def unsupported(record: dict[str, Any]) -> RukhError | None:
-    """RKA007, RKA008 or RKA009 for a requirement of the declaration that this host does not have. RK-CAPT-010"""
-    if record["mapping"]["kind"] != "managed":
-        return RukhError(
-            "RKA007", "passthrough programs are not run by this version", place="/execute/mapping"
-        )
+def check_support(record: dict[str, Any]) -> None:
+    """Raises RKA008 or RKA009 for a requirement of the declaration that this host does not have. RK-CAPT-010"""
     confinement = record["requires"]["confinement"]
     if confinement not in ENFORCEMENT_PROFILES:
-        return RukhError("RKA008", f"this host has no {confinement}", place="/execute/requires/confinement")
+        raise RukhError("RKA008", f"this host has no {confinement}", place="/execute/requires/confinement")
     for request in record["requires"]["operations"]:
-        return RukhError(
+        raise RukhError(
             "RKA009",
             f"this host has no operation {request['operation']} yet",
             place="/execute/requires/operations",
             mend="ask the publisher for a release that works without it",
         )
-    return None
 
 
 def _refusal(error: RukhError) -> dict[str, Any]:
@@ -239,4 +301,4 @@ def _refusal(error: RukhError) -> dict[str, Any]:
     return reason(code, f"{error.message} [{error.rule}]", place, error.mend)
 
 
-__all__ = ["Call", "CommitFailed", "Finished", "Host", "Moved", "check", "unsupported"]
+__all__ = ["Call", "CommitFailed", "Finished", "Host", "Moved", "check", "check_program"]

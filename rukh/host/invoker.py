@@ -417,7 +417,9 @@ class _Call:
         self._take_rungs(now)
 
     def _send(self, frame: dict[str, Any]) -> None:
-        self._say(self._channel.send(frame))
+        """Say it, unless the session is over: one read may bring a frame and the violation behind it. RK-CHAN-023"""
+        if not self._channel.over:
+            self._say(self._channel.send(frame))
 
     def _say(self, data: bytes) -> None:
         """Write to the channel what it takes now, and keep the rest."""

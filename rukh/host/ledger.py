@@ -11,10 +11,12 @@ from typing import Any
 from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
 from rukh.contract.policy import LOCAL_USER
 from rukh.contract.profile import DEFAULT_PROFILE
+from rukh.machines.publication import REFUSED
 from rukh.sources.install import installed_descriptors
 from rukh.sources.ports import Installed
 from rukh.store.home import Home
-from rukh.store.profiles import NO_REVISION, Active, Contents, Published, Staged
+from rukh.store.profiles import NO_REVISION, Active, Contents, Staged
+from rukh.store.publications import Published
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
@@ -67,8 +69,11 @@ class StoreLedger:
         candidate: Candidate,
         installed: Installed | None,
     ) -> Published:
-        """Publish a candidate, and record the release that it brings in, in one transaction."""
-        return self._store.profiles.publish(
+        """Publish a candidate, and record the release that it brings in, in one transaction.
+
+        Raises RKO005 where what it would bind was barred meanwhile.
+        """
+        published = self._store.publications.publish(
             operation,
             expected,
             profile,
@@ -77,10 +82,15 @@ class StoreLedger:
             surface="cli",
             staged=_staged(installed),
         )
+        if published.state == REFUSED:
+            raise RukhError(
+                "RKO005", published.detail, place=operation, mend="install a release signed by another key"
+            )
+        return published
 
     def operation(self, operation: str) -> Published | None:
         """The recorded state of an operation."""
-        return self._store.profiles.operation(operation)
+        return self._store.publications.operation(operation)
 
 
 def apply_owner_part(ledger: StoreLedger, home: Home, owner: dict[str, Any]) -> Published:

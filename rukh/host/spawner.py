@@ -45,15 +45,20 @@ _REAP_MS = 1000  # how long `close` waits for a process that has been told to go
 
 
 class Launch:
-    """What is started: `argv` (the first an absolute path), `env`, working directory and stdin (-1: /dev/null)."""
+    """What is started: `argv` (the first an absolute path), `env`, working directory and stdin (-1: /dev/null).
 
-    __slots__ = ("argv", "cwd", "env", "stdin")
+    `holder` is the descriptor whose lock says that the host lives; the supervisor keeps it to its own end, so that a
+    call is not known as left behind while something of it may still run. -1: none. RK-PUB-011
+    """
+
+    __slots__ = ("argv", "cwd", "env", "holder", "stdin")
 
     def __init__(self, argv: list[str], env: dict[str, str], cwd: str, stdin: int = -1) -> None:
         self.argv = argv
         self.env = env
         self.cwd = cwd
         self.stdin = stdin
+        self.holder = -1
 
     def order(self) -> bytes:
         """The launch as fields divided by NUL: directory, count of arguments, arguments, NAME=VALUE.
@@ -132,7 +137,8 @@ class Spawner:
         try:
             ends.make(launch.stdin)
             self._used = True
-            self._control.sendmsg([order], rights(ends.theirs), _socket.MSG_NOSIGNAL)
+            theirs = ends.theirs if launch.holder < 0 else [*ends.theirs, launch.holder]
+            self._control.sendmsg([order], rights(theirs), _socket.MSG_NOSIGNAL)
             return ends.session()
         except OSError as error:
             raise _not_started(error.strerror or str(error)) from error
@@ -140,7 +146,9 @@ class Spawner:
             ends.close()
 
     def close(self) -> None:
-        """Let the process go and wait, within a bound, until it has gone."""
+        """Let the process go and wait, within a bound, until it has gone; a second time does nothing."""
+        if self._control.fileno() < 0:
+            return  # its number may be another process's by now
         self._control.close()
         try:
             if not self._used:

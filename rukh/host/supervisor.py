@@ -104,7 +104,7 @@ def rights(descriptors: list[int]) -> list[tuple[int, int, bytes]]:
 
 def receive(orders: _socket.socket) -> tuple[bytes, list[int]]:
     """The next order and its descriptors; an empty order when nobody is left to give one."""
-    space = _socket.CMSG_SPACE(_SENT * _INTEGER)
+    space = _socket.CMSG_SPACE((_SENT + 1) * _INTEGER)
     try:
         order, ancillary, _, _ = orders.recvmsg(_ORDER_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
@@ -135,6 +135,8 @@ def _serve_next(orders: _socket.socket, notices: _socket.socket, failure: str, s
     if not order:
         return False
     supervisor = None
+    # The lock of the host that ordered it, held until all of the call is gone. RK-PUB-011
+    holder = descriptors.pop() if len(descriptors) > _SENT else -1
     if len(descriptors) == _SENT:
         supervisor = Supervisor(_socket.socket(fileno=descriptors.pop(0)), signals)
         failure = failure or supervisor.start(order, descriptors)
@@ -144,6 +146,8 @@ def _serve_next(orders: _socket.socket, notices: _socket.socket, failure: str, s
     alive = tell(notices, f"taken {os.getpid()}")
     if supervisor is not None:
         supervisor.finish(failure)
+    if holder >= 0:
+        os.close(holder)
     return tell(notices, f"free {os.getpid()}") and alive
 
 

@@ -13,10 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rukh.machines.channel import ChildChannel, Event, HostChannel
     from rukh.machines.lifecycle import LADDERS, MOVES, PHASES, Lifecycle, Proposal, rungs
-    from rukh.machines.publication import TRANSITIONS, after, decide
+    from rukh.machines.publication import LIFE, TRANSITIONS, after, decide, life, takes
 
 __all__ = [
     "LADDERS",
+    "LIFE",
     "MOVES",
     "PHASES",
     "TRANSITIONS",
@@ -27,13 +28,15 @@ __all__ = [
     "Proposal",
     "after",
     "decide",
+    "life",
     "rungs",
+    "takes",
 ]
 
 _HOMES = {
     "channel": "ChildChannel Event HostChannel",
     "lifecycle": "LADDERS MOVES PHASES Lifecycle Proposal rungs",
-    "publication": "TRANSITIONS after decide",
+    "publication": "LIFE TRANSITIONS after decide life takes",
 }
 
 __getattr__ = front(__name__, _HOMES)

@@ -165,12 +165,17 @@ class _Channel:
         self._last = 0  # the number of the last operation
         self._cancelled = False
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is heard or may be said: the other end left, or broke a rule. RK-CHAN-023"""
+        return self.state in ("broken", "closed")
+
     def receive(self, data: bytes) -> list[Event]:
         """The events of the next bytes of the other end; empty `data` is the end of the channel.
 
         A violation is the last event ever given; afterwards the answer is always empty.
         """
-        if self.state in ("broken", "closed"):
+        if self.over:
             return []
         if not data:
             return [self._end()]

@@ -32,10 +32,12 @@ from rukh.values.registry import LIMIT_LIST_MILLISECONDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from rukh.mcp.ports import Binding, Cancel, HostPort, View
     from rukh.mcp.wire import Id, Request
+
+    T = TypeVar("T")
 
 
 class Resolved:
@@ -110,14 +112,16 @@ class Adapter:
         return protocol.error_line(protocol.internal("internal", "the host failed in this call"), id)
 
     def _resolve(self, id: Id, params: dict[str, Any]) -> Resolved:
-        listing = self._current()
+        listing = self._timely(self._current)
         identity = listing.identity(params["name"])
         if identity is None:
             raise protocol.unknown_tool()
         return Resolved(id, listing.view, identity, params.get("arguments", {}))
 
     def _list(self, params: dict[str, Any]) -> str:
-        listing = self._current()
+        return self._timely(lambda deadline: self._page(self._current(deadline), params))
+
+    def _page(self, listing: Listing, params: dict[str, Any]) -> str:
         after = ""
         if "cursor" in params:
             after = unseal(self._port.cursor_key(), self._binding, listing.view, params["cursor"])
@@ -125,16 +129,24 @@ class Adapter:
         cursor = None if last is None else seal(self._port.cursor_key(), self._binding, listing.view, last)
         return self._results.page(tools, cursor)
 
-    def _current(self) -> Listing:
-        """The endpoint's names at this moment; the same list for every connection. {P16}"""
+    def _timely(self, work: Callable[[float], T]) -> T:
+        """What `work` finds by the deadline that it is given; raises Refusal where it finds nothing, or too late."""
         deadline = self._clock() + LIMIT_LIST_MILLISECONDS / 1000
         try:
-            view = self._port.view(self._binding.endpoint, deadline)
+            found = work(deadline)
         except (VisibilityUnavailable, RukhError):
-            message = "what this endpoint may see cannot be said now"
-            raise protocol.internal("visibility_unavailable", message) from None
-        if self._clock() > deadline:
+            found = None
+        if (
+            self._clock() > deadline
+        ):  # it decides first: what came late is no answer, whatever it is. RK-MCP-029
             raise protocol.internal("deadline", "the list was not had in time")
+        if found is None:
+            raise protocol.internal("visibility_unavailable", "what this endpoint may see cannot be said now")
+        return found
+
+    def _current(self, deadline: float) -> Listing:
+        """The endpoint's names at this moment; the same list for every connection. {P16}"""
+        view = self._port.view(self._binding.endpoint, deadline)
         key = (view.namespace, view.revision, view.visibility)
         if self._listing is None or self._listing.key != key:
             self._listing = Listing(view)

@@ -15,7 +15,8 @@ from rukh.host.invoker import Cancel
 from rukh.host.streams import Streams
 from rukh.mcp.ports import Binding, Busy, Moved, Outcome, Uncommitted, View, VisibilityUnavailable
 from rukh.store.calls import Caller
-from rukh.values.canonical import canonical_bytes
+from rukh.store.profiles import projection_of, revision_of
+from rukh.values.canonical import canonical, canonical_bytes
 from rukh.values.errors import RukhError
 from rukh.values.ids import sha256_hex
 from rukh.values.registry import LIMIT_DIAGNOSTIC_BYTES
@@ -56,25 +57,56 @@ def binding_of(active: Active, endpoint: str) -> dict[str, Any]:
     }
 
 
+def entry_of(active: Active | None, endpoint: str) -> dict[str, Any]:
+    """The profile's entry of an endpoint; raises RKA005, naming those that there are."""
+    endpoints: dict[str, dict[str, Any]] = active.profile["endpoints"] if active is not None else {}
+    if endpoint in endpoints:
+        return endpoints[endpoint]
+    known = ", ".join(sorted(endpoints)) or "none"
+    raise RukhError(
+        "RKA005",
+        f"the profile has no endpoint {endpoint}; it has {known}",
+        place=endpoint,
+        mend="add it to the owner's file and apply that: profile apply FILE",
+    )
+
+
 def view_of(store: Store, active: Active, endpoint: str) -> View:
-    """What an endpoint sees under one revision: a query over the projection, never a stored grant. {P05}"""
+    """What an endpoint of the profile sees under one revision: a query over the projection, never a stored grant. {P05}
+
+    What is stored names itself by its digests, so that a row that is missing or damaged is found, and never makes a
+    list shorter; raises RKS006 then, RKS004 or RKS007 where the storage fails, RKA005 for an endpoint that the profile
+    does not have. RK-EXPL-021
+    """
+    _check_published(store, active)
+    namespace = entry_of(active, endpoint)["namespace"]
     tools = store.profiles.exports(active.projection, endpoint)
+    listed = store.profiles.projected(active.projection).get(endpoint, [])
+    if [(identity, sha256_hex(tail.encode())) for identity, tail in tools] != listed:
+        raise _damaged("a tool of the endpoint", endpoint)
     visibility = sha256_hex(canonical_bytes([endpoint, [identity for identity, _ in tools]]))
-    return View(active.revision, active.profile["endpoints"][endpoint]["namespace"], tools, visibility)
+    return View(active.revision, namespace, tools, visibility)
+
+
+def _check_published(store: Store, active: Active) -> None:
+    """Raises RKS006 where profile or projection are not those that were published as this revision. RK-EXPL-021"""
+    if revision_of(active.sequence, canonical(active.profile)) != active.revision:
+        raise _damaged("the profile", active.revision)
+    exports: dict[str, Any] = {name: [] for name in active.profile["endpoints"]}
+    if projection_of(exports | store.profiles.projected(active.projection)) != active.projection:
+        raise _damaged("the projection", active.revision)
+
+
+def _damaged(what: str, place: str) -> RukhError:
+    return RukhError(
+        "RKS006", f"{what} is not as it was published", place=place, mend="restore the database from a copy"
+    )
 
 
 def attach(store: Store, endpoint: str, program: str) -> Attached:
     """Attach to the endpoint's task; raises RKA005 (no such endpoint) or RKA002 (no task)."""
     active = store.profiles.active()
-    endpoints = active.profile["endpoints"] if active is not None else {}
-    if endpoint not in endpoints:
-        known = ", ".join(sorted(endpoints)) or "none"
-        raise RukhError(
-            "RKA005",
-            f"the profile has no endpoint {endpoint}; it has {known}",
-            place=endpoint,
-            mend="add it to the owner's file and apply that: profile apply FILE",
-        )
+    entry_of(active, endpoint)
     task = store.tasks.of_endpoint(endpoint)
     if task is None:
         raise RukhError(
@@ -105,30 +137,25 @@ class EndpointHost:
         self._caller = Caller("mcp", binding.subject, binding.actor, binding.task)
 
     def view(self, endpoint: str, deadline_at: float) -> View:
-        """What the endpoint sees now; raises VisibilityUnavailable where that cannot be said. {E08}
-
-        One look into the local database: `deadline_at` is the adapter's to judge.
-        """
+        """What the endpoint sees now; raises VisibilityUnavailable where that cannot be said by then. {E08}"""
         try:
-            active = self._store.profiles.active()
+            with self._store.database.within(deadline_at):
+                active = self._store.profiles.active()
+                if active is None:
+                    raise VisibilityUnavailable("the home has no active revision")
+                seen = self._seen
+                if seen is None or seen[0] is not active:
+                    seen = self._seen = (active, self._view(active))
         except RukhError as error:
+            self._store.profiles.forget()  # whoever mends the database is not to be kept waiting. RK-EXPL-022
             raise VisibilityUnavailable(error.message) from error
-        if active is None or not self._still_there(active):
-            raise VisibilityUnavailable("the endpoint is no longer part of the profile")
-        seen = self._seen
-        if seen is None or seen[0] is not active:
-            seen = self._seen = (active, self._view(active))
         return seen[1]
 
-    def _still_there(self, active: Active) -> bool:
-        entry = active.profile["endpoints"].get(self._attached.binding.endpoint)
-        return entry is not None and entry["namespace"] == self._attached.namespace
-
     def _view(self, active: Active) -> View:
-        try:
-            return view_of(self._store, active, self._attached.binding.endpoint)
-        except RukhError as error:
-            raise VisibilityUnavailable(error.message) from error
+        view = view_of(self._store, active, self._attached.binding.endpoint)
+        if view.namespace != self._attached.namespace:
+            raise VisibilityUnavailable("the endpoint is no longer what this host was started for")
+        return view
 
     def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: PortCancel) -> Outcome:
         """Run one call under the revision of `view`; raises Moved, Busy or Uncommitted."""
@@ -138,8 +165,8 @@ class EndpointHost:
             if active is None or active.revision != view.revision:
                 raise Moved
             record = self._store.profiles.command(active.generation, identity)
-            if record is None:
-                raise Moved
+            if record is None:  # the view has it, so that it was published
+                raise _damaged("the command", identity)
             call = Call(active, record, arguments, self._caller, self._attached.deadline_ms)
             kept = min(
                 active.profile["limits"].get("diagnosticBytes", LIMIT_DIAGNOSTIC_BYTES),

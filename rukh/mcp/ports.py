@@ -4,7 +4,7 @@ The adapter holds no store and starts no process: it asks a `HostPort`. The host
 task at start, once; nothing that a client says reaches them (RK-MCP-021). A host answers with a value, or raises one
 of the four exceptions here; any other `RukhError` of a call is answered as an internal error that names its rule.
 
-    view      may raise VisibilityUnavailable
+    view      may raise VisibilityUnavailable; any other RukhError of it, and of the key, is answered alike
     invoke    may raise Moved (the name went stale before capture), Busy (no invocation was made) and
               Uncommitted (the invocation ran and its outcome could not be committed)
 """
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
         """The host behind one endpoint; `invoke` is called from a thread a call, the rest from the serving thread."""
 
         def view(self, endpoint: str, deadline_at: float) -> View:
-            """What the endpoint may see at this moment, had before `deadline_at` on the monotonic clock."""
+            """What the endpoint may see at this moment; gives up, by VisibilityUnavailable, at `deadline_at` of the
+            monotonic clock."""
 
         def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: Cancel) -> Outcome:
             """Capture under `view.revision`, admit, execute and commit one call; inputs are checked inside."""
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
             """A fresh cancellation for one call, made before its thread starts."""
 
         def cursor_key(self) -> bytes:
-            """The store's secret for cursors: at least 32 random bytes, never shown."""
+            """The store's secret for cursors: at least 32 random bytes, never shown. May raise RukhError."""
 
 
 class Binding:

@@ -48,7 +48,7 @@ class Declared:
         """Raises RukhError RKT062 for the first command whose program is not among the files `rows`."""
         modes = {path: mode for path, mode, _size, _digest in rows}
         for command in self.descriptor["commands"]:
-            wanted = self._programs(command["execute"]["mapping"])
+            wanted = self.programs(command["execute"]["mapping"])
             if not any(modes.get(path) in accepted for path, accepted in wanted):
                 names = " or ".join(path for path, _accepted in wanted)
                 raise RukhError(
@@ -69,7 +69,7 @@ class Declared:
                 mend="run a Python that it supports",
             )
 
-    def _programs(self, mapping: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    def programs(self, mapping: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
         """The files of which one must be there, each with the modes that do."""
         if mapping["kind"] == "passthrough":
             return [(mapping["program"][0], ("755",))]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from rukh.contract import grammar
 from rukh.sources.forms import is_count, is_digest, is_package, is_version, members, read_document
 from rukh.values.canonical import canonical_bytes
 from rukh.values.errors import RukhError
@@ -19,7 +20,7 @@ from rukh.values.ids import sha256_hex
 from rukh.values.registry import LIMIT_SIGNATURE_BYTES
 
 FORMAT = "rukh.release/1"
-DESCRIPTOR_FILE = "rukh-extension.json"
+DESCRIPTOR_FILE = grammar.DESCRIPTOR_FILE
 _FORM = "RKT010"
 
 # path, mode ("644" or "755"), size in bytes, SHA-256 in hexadecimal

@@ -67,10 +67,17 @@ class Stage:
         return self
 
     def _open(self) -> None:
-        self._lock = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._hold()
+        while not os.fstat(self._lock).st_nlink:  # a sweep took it for remains before it was locked
+            os.close(self._lock)
+            os.mkdir(self._root, _PRIVATE)
+            self._hold()
         os.mkdir(self._tree, _PRIVATE)
         os.mkdir(self._cache, _PRIVATE)
+
+    def _hold(self) -> None:
+        self._lock = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

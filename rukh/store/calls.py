@@ -15,7 +15,17 @@ from rukh.values.ids import new_id
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rukh.store.database import Database, Transaction
+    from rukh.store.holders import Holder
 
+# The active sequence, and whether the key that signed what it binds for a package was revoked. Revoked keys are rare,
+# so that they are looked for first.
+_ACTIVE = """
+SELECT a.sequence, EXISTS (
+  SELECT 1 FROM trust t CROSS JOIN revision v CROSS JOIN binding b
+  WHERE t.package = ? AND t.revoked_ms IS NOT NULL AND v.sequence = a.sequence
+    AND b.operation = v.operation AND b.package = t.package AND b.signer = t.key_id)
+FROM active a
+"""
 # How long a finished call's envelope and diagnostics are kept for the owner.
 _KEEP_MS = 7 * 24 * 3600 * 1000
 
@@ -65,25 +75,30 @@ class Kept:
 class Calls:
     """Capture, rejection and outcome of calls."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, holder: Holder) -> None:
         self._database = database
+        self._holder = holder
 
     def capture(self, invocation: str, caller: Caller, pinned: Pinned) -> None:
-        """Admit the call and pin its release; raises Moved, RKA003 or RKA004, and then nothing was counted."""
+        """Admit the call and pin its release; raises Moved, RKA003, RKA004 or RKA011, and then nothing was counted."""
+        holder = self._holder.id
+        package = pinned.identity.partition("/")[0]
         with self._database.write(PROCESS) as tx:
-            active = tx.run("SELECT sequence FROM active")
+            active = tx.run(_ACTIVE, (package,))
             if not active or active[0][0] != pinned.sequence:
                 raise Moved
+            if active[0][1]:
+                raise revoked(package)
             if caller.task is not None:
                 count_call(tx, caller.task)
-            self._insert(tx, invocation, caller, pinned)
+            self._insert(tx, invocation, caller, pinned, holder)
             tx.run("INSERT INTO reference VALUES (?, ?)", (invocation, pinned.tree))
             tx.audit("invocation.captured", caller.surface, caller.subject, invocation, pinned.identity)
 
     def reject(self, invocation: str, caller: Caller, pinned: Pinned, envelope: str) -> None:
         """Record a call that was refused before its start: it has an identity, and costs nothing."""
         with self._database.write(PROCESS) as tx:
-            self._insert(tx, invocation, caller, pinned)
+            self._insert(tx, invocation, caller, pinned, None)
             self._finish(tx, invocation, "rejected", envelope, Kept())
             tx.audit("invocation.rejected", caller.surface, caller.subject, invocation, pinned.identity)
 
@@ -110,10 +125,12 @@ class Calls:
         )
         return Kept(*row) if row and row[0] is not None else None
 
-    def _insert(self, tx: Transaction, invocation: str, caller: Caller, pinned: Pinned) -> None:
+    def _insert(
+        self, tx: Transaction, invocation: str, caller: Caller, pinned: Pinned, holder: str | None
+    ) -> None:
         tx.run(
-            "INSERT INTO invocation (id, surface, subject, actor, task, revision, identity, tree, captured_ms) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO invocation (id, surface, subject, actor, task, revision, identity, tree, captured_ms, "
+            "holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 invocation,
                 caller.surface,
@@ -124,6 +141,7 @@ class Calls:
                 pinned.identity,
                 pinned.tree,
                 tx.now,
+                holder,
             ),
         )
 
@@ -147,6 +165,16 @@ class Calls:
             raise RukhError(
                 "RKS006", "the call has an outcome already", place=invocation, mend="report this fault"
             )
+
+
+def revoked(package: str) -> RukhError:
+    """The refusal of a call whose release was signed with a key that was revoked since. RK-PUB-031"""
+    return RukhError(
+        "RKA011",
+        f"the key that signed the installed release of {package} was revoked",
+        place=package,
+        mend="update to a release signed by another key, or remove the package",
+    )
 
 
 def new_invocation() -> str:

@@ -36,6 +36,8 @@ FILE = "rukh.sqlite3"
 _TABLES = "SELECT name FROM sqlite_schema LIMIT 1"
 # Beyond this the write-ahead log is folded back into the database, after an answer was given.
 _CHECKPOINT_BYTES = 4 * 1024 * 1024
+# Steps of the database's machine between two looks at a deadline: some microseconds.
+_STEPS = 1000
 
 
 def utc_ms() -> int:
@@ -51,6 +53,7 @@ class Database:
         self.pid = os.getpid()
         self._clock = clock
         self._lock = _thread.RLock()
+        self._until: dict[int, float] = {}
         self._turnstile = Turnstile(home.at("locks"), LIMIT_TURNSTILE_MILLISECONDS)
         try:
             self._connection = apsw.Connection(self.path)
@@ -99,12 +102,35 @@ class Database:
             self._turnstile.leave()
 
     def rows(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one query."""
+        """All rows of one query; inside `within` it ends with its deadline, by RKS004 or RKS007."""
+        until = self._until.get(_thread.get_ident())
+        if until is not None:
+            return self._rows_until(until, sql, values)
         with self._lock:
             try:
                 return self._connection.execute(sql, tuple(values)).fetchall()
             except apsw.Error as error:
                 raise storage_error(error) from error
+
+    def within(self, deadline_at: float) -> Within:
+        """`with database.within(t):` the queries of this thread end at `t` of the monotonic clock. RK-MCP-048"""
+        return Within(self._until, deadline_at)
+
+    def _rows_until(self, until: float, sql: str, values: Iterable[Any]) -> list[tuple[Any, ...]]:
+        left = min(max(0.0, until - time.monotonic()), _thread.TIMEOUT_MAX)
+        if not self._lock.acquire(timeout=left):
+            raise RukhError("RKS004", "another thread holds the database", mend="try again")
+        connection = self._connection
+        try:
+            connection.set_busy_timeout(min(LIMIT_TURNSTILE_MILLISECONDS, int(left * 1000)))
+            connection.set_progress_handler(lambda: time.monotonic() >= until, _STEPS)
+            return connection.execute(sql, tuple(values)).fetchall()
+        except apsw.Error as error:
+            raise storage_error(error) from error
+        finally:
+            connection.set_progress_handler(None)
+            connection.set_busy_timeout(LIMIT_TURNSTILE_MILLISECONDS)
+            self._lock.release()
 
     def row(self, sql: str, values: Iterable[Any] = ()) -> tuple[Any, ...] | None:
         """The first row of one query, or None."""
@@ -127,6 +153,22 @@ class Database:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+
+
+class Within:
+    """The time in which the queries of one thread have a deadline."""
+
+    __slots__ = ("_deadline_at", "_until")
+
+    def __init__(self, until: dict[int, float], deadline_at: float) -> None:
+        self._until = until
+        self._deadline_at = deadline_at
+
+    def __enter__(self) -> None:
+        self._until[_thread.get_ident()] = self._deadline_at
+
+    def __exit__(self, *_raised: object) -> None:
+        del self._until[_thread.get_ident()]
 
 
 class Transaction:

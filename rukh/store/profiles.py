@@ -1,14 +1,10 @@
-"""The published profile: one active revision, its compiled commands, routes and projection.
+"""The published profile as it is read: one active revision, its compiled commands, routes and projection.
 
-A publication writes its contents ahead, addressed by digest and visible to nobody; its commit is a comparison with the
-expected revision and the flip of one pointer, so that a call waits at most for a flip. A revision is
-`r<sequence>-<16 hex of the SHA-256 of the canonical profile>`; sequences are never used twice. RK-PUB-001 … RK-PUB-006
+What writes it stands in `publications`. RK-PUB-001 RK-PUB-006
 """
 
 from __future__ import annotations
 
-from rukh.machines import publication
-from rukh.store.database import POWER, PROCESS
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 from rukh.values.ids import sha256_hex
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from rukh.store.database import Database, Transaction
+    from rukh.store.database import Database
 
 NO_REVISION = ""
 # The database holds what this program wrote; these limits only bound a damaged row.
@@ -85,8 +81,18 @@ class Contents:
         self.routes = routes
         self.exports = exports
         self.tails = tails
-        listed = {name: [list(pair) for pair in pairs] for name, pairs in exports.items()}
-        self.projection = sha256_hex(canonical(listed).encode())
+        self.projection = projection_of(exports)
+
+
+def revision_of(sequence: int, profile: str) -> str:
+    """The name of a revision: its number, and a digest of its canonical `profile`."""
+    return f"r{sequence}-{sha256_hex(profile.encode())[:16]}"
+
+
+def projection_of(exports: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """The digest that names a projection: of every endpoint with what it exports, as `Contents` has them."""
+    listed = {name: [list(pair) for pair in pairs] for name, pairs in exports.items()}
+    return sha256_hex(canonical(listed).encode())
 
 
 class Staged:
@@ -113,18 +119,8 @@ class Staged:
         self.highest = highest
 
 
-class Published:
-    """The outcome of a publication: its final `state`, and the revision that is active (the winner's on a conflict)."""
-
-    __slots__ = ("revision", "state")
-
-    def __init__(self, state: str, revision: str) -> None:
-        self.state = state
-        self.revision = revision
-
-
 class Profiles:
-    """Reads of the active profile, and publication."""
+    """Reads of the active profile."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -148,6 +144,10 @@ class Profiles:
             )
         self._active = Active(found[0], found[1], found[2], found[3], stored(found[4]))
         return self._active
+
+    def forget(self) -> None:
+        """Read the active revision again when it is next asked for: what was read of it is not to be believed."""
+        self._active = None
 
     def resolve(self, generation: str, words: Sequence[str]) -> Route | None:
         """The route with the most leading words of `words`."""
@@ -192,128 +192,16 @@ class Profiles:
         )
         return [(identity, document) for identity, document in rows]
 
+    def projected(self, projection: str) -> dict[str, list[tuple[str, str]]]:
+        """By endpoint what a projection exports: (identity, tail digest); an endpoint without exports is not there."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for endpoint, identity, tail in self._database.rows(
+            "SELECT endpoint, identity, tail FROM export WHERE projection = ? ORDER BY endpoint, identity",
+            (projection,),
+        ):
+            found.setdefault(endpoint, []).append((identity, tail))
+        return found
+
     def namespaces(self) -> dict[str, str]:
         """The namespace of every endpoint that was ever published, by endpoint: it is fixed for ever. {P08}"""
         return {row[0]: row[1] for row in self._database.rows("SELECT endpoint, namespace FROM namespace")}
-
-    def operation(self, operation: str) -> Published | None:
-        """The recorded outcome of an operation, for recovery by id."""
-        row = self._database.row("SELECT state, revision FROM operation WHERE id = ?", (operation,))
-        return Published(row[0], row[1] or NO_REVISION) if row else None
-
-    def publish(
-        self,
-        operation: str,
-        expected: str,
-        profile: dict[str, Any],
-        contents: Contents,
-        *,
-        subject: str,
-        surface: str,
-        staged: Staged | None = None,
-    ) -> Published:
-        """Publish `profile` if `expected` is still the active revision (`NO_REVISION` for the first).
-
-        `staged` is recorded in the same transaction: a conflict leaves no trace of it. Raises RKO001 when `operation`
-        was used with other content; a used id with the same content gets its recorded answer and changes nothing.
-        """
-        text = canonical(profile)
-        recorded = self._begin(operation, expected, text, contents)
-        if recorded is not None:
-            return recorded
-        with self._database.write(POWER) as tx:
-            active = tx.run("SELECT r.id FROM active a JOIN revision r USING (sequence)")
-            current = active[0][0] if active else NO_REVISION
-            event = publication.decide(publication.BEGUN, expected, current)
-            state = publication.after(publication.BEGUN, event)
-            revision = current
-            if event == "flip":
-                revision = self._flip(tx, operation, text, contents)
-                _fix_namespaces(tx, profile)
-                _record(tx, staged, subject=subject, surface=surface)
-            tx.run("UPDATE operation SET state = ?, revision = ? WHERE id = ?", (state, revision, operation))
-            name = "profile.published" if event == "flip" else "profile.conflicted"
-            tx.audit(name, surface, subject, revision, operation)
-        return Published(state, revision)
-
-    def _begin(self, operation: str, expected: str, text: str, contents: Contents) -> Published | None:
-        """Record the operation and write its contents ahead; the recorded outcome where it is known already."""
-        digest = sha256_hex(canonical([expected, text, contents.generation, contents.projection]).encode())
-        with self._database.write(PROCESS) as tx:
-            known = tx.run("SELECT digest, state, revision FROM operation WHERE id = ?", (operation,))
-            if known and known[0][0] != digest:
-                raise RukhError(
-                    "RKO001",
-                    f"{operation} was used with other content",
-                    place=operation,
-                    mend="use a new operation id",
-                )
-            if known and known[0][1] in publication.FINAL:
-                return Published(known[0][1], known[0][2] or NO_REVISION)
-            tx.run(
-                "INSERT OR IGNORE INTO operation VALUES (?, ?, ?, ?, NULL, '', ?)",
-                (operation, digest, expected, publication.BEGUN, tx.now),
-            )
-            self._write_ahead(tx, contents)
-        return None
-
-    def _write_ahead(self, tx: Transaction, contents: Contents) -> None:
-        generation = contents.generation
-        tx.each(
-            "INSERT OR IGNORE INTO command VALUES (?, ?, ?)",
-            [(generation, identity, canonical(record)) for identity, record in contents.commands],
-        )
-        tx.each(
-            "INSERT OR IGNORE INTO route VALUES (?, ?, ?, ?, ?)",
-            [
-                (generation, " ".join(path), kind, identity, summary)
-                for path, kind, identity, summary in contents.routes
-            ],
-        )
-        tx.each("INSERT OR IGNORE INTO tail VALUES (?, ?)", list(contents.tails.items()))
-        tx.each(
-            "INSERT OR IGNORE INTO export VALUES (?, ?, ?, ?)",
-            [
-                (contents.projection, endpoint, identity, tail)
-                for endpoint, pairs in contents.exports.items()
-                for identity, tail in pairs
-            ],
-        )
-
-    def _flip(self, tx: Transaction, operation: str, text: str, contents: Contents) -> str:
-        last = tx.run("SELECT value FROM meta WHERE name = 'last_sequence'")
-        sequence = (last[0][0] if last else 0) + 1
-        revision = f"r{sequence}-{sha256_hex(text.encode())[:16]}"
-        tx.run("INSERT OR REPLACE INTO meta VALUES ('last_sequence', ?)", (sequence,))
-        tx.run(
-            "INSERT INTO revision VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (sequence, revision, text, contents.generation, contents.projection, operation, tx.now),
-        )
-        tx.run("INSERT OR REPLACE INTO active VALUES (1, ?)", (sequence,))
-        return revision
-
-
-def _fix_namespaces(tx: Transaction, profile: dict[str, Any]) -> None:
-    """Keep each endpoint's namespace, also of one that is taken out of the profile and comes back."""
-    pairs = [(name, endpoint["namespace"]) for name, endpoint in profile["endpoints"].items()]
-    tx.each("INSERT OR IGNORE INTO namespace VALUES (?, ?)", pairs)
-
-
-def _record(tx: Transaction, staged: Staged | None, *, subject: str, surface: str) -> None:
-    """The release's row and the highest version seen, part of the publication that brings it in."""
-    if staged is None:
-        return
-    tx.run(
-        "INSERT OR IGNORE INTO release VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            staged.tree,
-            staged.package,
-            staged.version,
-            staged.signer,
-            staged.artifact,
-            staged.descriptor,
-            tx.now,
-        ),
-    )
-    tx.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (staged.package, staged.signer, staged.highest))
-    tx.audit("release.staged", surface, subject, f"{staged.package}@{staged.version}", staged.signer)

@@ -53,5 +53,32 @@ CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NO
   surface TEXT NOT NULL, subject TEXT NOT NULL, about TEXT NOT NULL, detail TEXT NOT NULL) STRICT;
 """
 
-MIGRATIONS = (_FIRST,)
+# Version 2: who owes an answer (`holder`, until the outcome is acknowledged), how far a begun operation has come, what
+# an operation would bind, revoked keys, collected releases. An operation that a program of version 1 had begun cannot
+# be committed any more, because that program refuses the newer schema; its open calls are ended by the next recovery.
+_SECOND = """
+ALTER TABLE operation ADD COLUMN step TEXT NOT NULL DEFAULT 'begun';
+ALTER TABLE operation ADD COLUMN holder TEXT;
+ALTER TABLE operation ADD COLUMN generation TEXT;
+ALTER TABLE operation ADD COLUMN projection TEXT;
+UPDATE operation SET state = 'aborted', detail = 'the home was brought to schema 2' WHERE state = 'begun';
+CREATE INDEX operation_owed ON operation (holder) WHERE holder IS NOT NULL;
+
+ALTER TABLE invocation ADD COLUMN holder TEXT;
+UPDATE invocation SET holder = 'hold_of_schema_1' WHERE outcome IS NULL;
+CREATE INDEX invocation_open ON invocation (holder) WHERE outcome IS NULL;
+
+-- What an operation's candidate binds: of a committed one, what its revision binds.
+CREATE TABLE binding (operation TEXT NOT NULL, package TEXT NOT NULL, tree TEXT NOT NULL, signer TEXT NOT NULL,
+  PRIMARY KEY (operation, package)) STRICT, WITHOUT ROWID;
+CREATE INDEX binding_tree ON binding (tree);
+CREATE INDEX export_tail ON export (tail);
+INSERT INTO binding SELECT r.operation, p.key, json_extract(p.value, '$.tree'),
+  coalesce(json_extract(p.value, '$.signer'), '') FROM revision r, json_each(r.profile, '$.packages') p;
+
+ALTER TABLE trust ADD COLUMN revoked_ms INTEGER;
+ALTER TABLE release ADD COLUMN collected_ms INTEGER;
+"""
+
+MIGRATIONS = (_FIRST, _SECOND)
 SCHEMA_VERSION = len(MIGRATIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rukh.store.calls import Calls
 from rukh.store.database import POWER, Database, utc_ms
+from rukh.store.holders import Holder
 from rukh.store.profiles import Profiles
 from rukh.store.tasks import Tasks
 from rukh.store.trust import Trust
@@ -12,19 +13,55 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rukh.store.collection import Collection
+    from rukh.store.history import History
     from rukh.store.home import Home
+    from rukh.store.publications import Publications
+    from rukh.store.recovery import Recovery
 
 
 class Store:
-    """Everything durable of one home; usable from any thread, by the process that opened it only."""
+    """Everything durable of one home; usable from any thread, by the process that opened it only.
 
-    def __init__(self, home: Home, clock: Callable[[], int] = utc_ms) -> None:
+    What only administration needs is loaded when it is asked for.
+    """
+
+    def __init__(self, home: Home, clock: Callable[[], int] = utc_ms, holder: Holder | None = None) -> None:
         self.home = home
         self.database = Database(home, clock)
+        self.holder = holder or Holder(home)
         self.profiles = Profiles(self.database)
-        self.calls = Calls(self.database)
+        self.calls = Calls(self.database, self.holder)
         self.tasks = Tasks(self.database)
         self.trust = Trust(self.database)
+
+    @property
+    def recovery(self) -> Recovery:
+        """What settles the things that the dead left behind."""
+        from rukh.store.recovery import Recovery
+
+        return Recovery(self.database, self.home)
+
+    @property
+    def publications(self) -> Publications:
+        """What writes the active profile."""
+        from rukh.store.publications import Publications
+
+        return Publications(self.database, self.holder, self.recovery)
+
+    @property
+    def collection(self) -> Collection:
+        """What gives back what nobody needs."""
+        from rukh.store.collection import Collection
+
+        return Collection(self.database, self.recovery)
+
+    @property
+    def history(self) -> History:
+        """The kept revisions."""
+        from rukh.store.history import History
+
+        return History(self.database)
 
     def secret(self, name: str) -> bytes:
         """A random key of this home (32 bytes), made on first use: for example that of the cursors."""
@@ -38,5 +75,6 @@ class Store:
             return bytes(tx.run("SELECT value FROM meta WHERE name = ?", (f"secret.{name}",))[0][0])
 
     def close(self) -> None:
-        """Close the connection; the store is not used again."""
+        """Close the connection and give up what is held; the store is not used again."""
         self.database.close()
+        self.holder.leave()

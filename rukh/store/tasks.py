@@ -76,12 +76,22 @@ class Tasks:
         )
         return Task(row[0], row[1], stored(row[2]), row[3], row[4], row[5]) if row else None
 
+    def used(self, task: str, now: int) -> int:
+        """How many calls of the present window a call at `now` would find used; raises RKA003 or RKA004 as it would."""
+        return _usable(self._database.rows(_USE, (task,)), task, now)[0]
+
 
 def count_call(tx: Transaction, task: str) -> None:
     """Count one admitted call of `task` inside the capture; raises RKA003 or RKA004 and counts nothing."""
-    rows = tx.run(
-        "SELECT state, calls_limit, calls_used, window_ms, window_from_ms FROM task WHERE id = ?", (task,)
-    )
+    used, since = _usable(tx.run(_USE, (task,)), task, tx.now)
+    tx.run("UPDATE task SET calls_used = ?, window_from_ms = ? WHERE id = ?", (used + 1, since, task))
+
+
+_USE = "SELECT state, calls_limit, calls_used, window_ms, window_from_ms FROM task WHERE id = ?"
+
+
+def _usable(rows: list[tuple[Any, ...]], task: str, now: int) -> tuple[int, int]:
+    """What is used up at `now`, and since when it counts; raises RKA003 or RKA004 where no call is left."""
     if not rows or rows[0][0] != "active":
         raise RukhError(
             "RKA003",
@@ -90,8 +100,8 @@ def count_call(tx: Transaction, task: str) -> None:
             mend="the owner issues a new one: task issue",
         )
     _, limit, used, window, since = rows[0]
-    if window is not None and tx.now >= since + window:
-        used, since = 0, tx.now
+    if window is not None and now >= since + window:
+        used, since = 0, now
     if limit is not None and used >= limit:
         raise RukhError(
             "RKA004",
@@ -99,4 +109,4 @@ def count_call(tx: Transaction, task: str) -> None:
             place=task,
             mend="the owner issues a new task",
         )
-    tx.run("UPDATE task SET calls_used = ?, window_from_ms = ? WHERE id = ?", (used + 1, since, task))
+    return used, since

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from rukh.store.database import POWER
+from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rukh.store.database import Database
+
+_KEY = "SELECT 1 FROM trust WHERE package = ? AND key_id = ?"
 
 
 class Trust:
@@ -16,19 +19,61 @@ class Trust:
         self._database = database
 
     def add_key(self, package: str, key_id: str, public_key: str, *, subject: str) -> None:
-        """Trust `public_key` (SPKI PEM) for releases of `package`."""
+        """Trust `public_key` (SPKI PEM) for releases of `package`; raises RKT068 for one that was revoked there."""
         with self._database.write(POWER) as tx:
-            tx.run("INSERT OR IGNORE INTO trust VALUES (?, ?, ?, ?)", (package, key_id, public_key, tx.now))
+            tx.run(
+                "INSERT OR IGNORE INTO trust (package, key_id, public_key, added_ms) VALUES (?, ?, ?, ?)",
+                (package, key_id, public_key, tx.now),
+            )
+            if tx.run(f"{_KEY} AND revoked_ms IS NOT NULL", (package, key_id)):
+                raise RukhError(
+                    "RKT068",
+                    "it is never trusted again for this package",
+                    place=key_id,
+                    mend="ask the publisher for releases signed with another key",
+                )
             tx.audit("trust.added", "cli", subject, package, key_id)
 
+    def revoke_key(self, package: str, key_id: str, *, subject: str) -> None:
+        """Take the trust back for good: nothing it signed is bound anew or called, and nothing is published by it.
+
+        Raises RKT069 where the key was never trusted for `package`; revoking twice changes nothing. RK-PUB-030
+        """
+        with self._database.write(POWER) as tx:
+            if not tx.run(_KEY, (package, key_id)):
+                raise RukhError(
+                    "RKT069", f"{package} has no such key", place=key_id, mend="see the keys: trust list"
+                )
+            revoke = "UPDATE trust SET revoked_ms = ? WHERE package = ? AND key_id = ? AND revoked_ms IS NULL"
+            if tx.run(f"{revoke} RETURNING 1", (tx.now, package, key_id)):
+                tx.audit("trust.revoked", "cli", subject, package, key_id)
+
+    def revoked_keys(self, package: str) -> list[str]:
+        """The ids of the keys that were revoked for `package`."""
+        rows = self._database.rows(
+            "SELECT key_id FROM trust WHERE package = ? AND revoked_ms IS NOT NULL ORDER BY key_id",
+            (package,),
+        )
+        return [key_id for (key_id,) in rows]
+
     def keys(self, package: str) -> list[tuple[str, str]]:
-        """(key id, SPKI PEM) of every key trusted for `package`."""
+        """(key id, SPKI PEM) of every key trusted for `package` and not revoked."""
         return [
             (key_id, public_key)
             for key_id, public_key in self._database.rows(
-                "SELECT key_id, public_key FROM trust WHERE package = ? ORDER BY added_ms, key_id", (package,)
+                "SELECT key_id, public_key FROM trust WHERE package = ? AND revoked_ms IS NULL "
+                "ORDER BY added_ms, key_id",
+                (package,),
             )
         ]
+
+    def releases(self, package: str) -> list[str]:
+        """The versions of `package` whose verified release is in the home, the last one first."""
+        rows = self._database.rows(
+            "SELECT version FROM release WHERE package = ? AND collected_ms IS NULL ORDER BY staged_ms DESC, version",
+            (package,),
+        )
+        return [version for (version,) in rows]
 
     def add_source(self, name: str, location: str, *, subject: str) -> None:
         """Name a static catalog's directory; a used name is replaced."""

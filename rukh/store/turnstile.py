@@ -27,7 +27,7 @@ class Turnstile:
         self._threads = _thread.allocate_lock()
 
     def enter(self) -> None:
-        """Wait for the turn; raises RKS004 when the bound has passed."""
+        """Wait for the turn; raises RKS004 when the bound has passed, RKS007 where a lock cannot be opened."""
         if not self._threads.acquire(timeout=self._wait):
             raise _busy()
         try:
@@ -47,7 +47,15 @@ class Turnstile:
 
     def _take(self, path: str) -> int:
         """The descriptor that holds the lock of `path`; closing it lets go."""
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise RukhError(
+                "RKS007",
+                f"a lock of the home cannot be opened: {error.strerror}",
+                place=path,
+                mend="look at the free space and the permissions of the home",
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

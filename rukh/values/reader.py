@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN_STRING = re.compile('"([^"\\\\\x00-\x1f]*)"')
+# One step for what nearly every member has: a name without escapes, the colon, and the space around it.
+_NAME = re.compile('"([^"\\\\\x00-\x1f]*)"[ \t\n\r]*:[ \t\n\r]*')
+_BETWEEN = re.compile(r"[ \t\n\r]*([\]},])[ \t\n\r]*")
 _CHUNK = re.compile('([^"\\\\\x00-\x1f]*)("|\\\\(?:u[0-9A-Fa-f]{4}|["\\\\/bfnrt]))')
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
@@ -136,6 +139,9 @@ class _Reading:
 
     def space(self) -> str:
         """Skip white space; the next character, or "" at the end."""
+        first = self.text[self.at : self.at + 1]
+        if first > " ":
+            return first
         self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
         return self.text[self.at : self.at + 1]
 
@@ -169,14 +175,18 @@ class _Reading:
         while True:
             self.count()
             start = self.at
-            name = self.member_name()
+            plain = _NAME.match(self.text, start)
+            if plain is None:
+                name = self.member_name()
+            else:
+                name = plain.group(1)
+                self.at = plain.end()
             if name in result:
                 self.at = start
                 raise self.refusal("RKV003", f"the member {name!r} is named twice", "keep one of them")
             place = join(pointer, name) if self.located else ""
             if self.located:
                 self.names[place] = start
-            self.space()
             result[name] = self.value(depth + 1, place)
             if self.closed("}"):
                 return result
@@ -188,6 +198,7 @@ class _Reading:
         if self.space() != ":":
             raise self.refusal("RKV002", "a colon is missing here", "put a colon behind the name")
         self.at += 1
+        self.space()
         return name
 
     def array(self, depth: int, pointer: str) -> list[Value]:
@@ -203,16 +214,14 @@ class _Reading:
                 return result
 
     def closed(self, bracket: str) -> bool:
-        """Step over `bracket` (true) or over a comma and the space behind it (false)."""
-        found = self.space()
-        if found == bracket:
-            self.at += 1
-            return True
-        if found != ",":
+        """Step over `bracket` (true) or a comma (false), and over the space around it."""
+        between = _BETWEEN.match(self.text, self.at)
+        found = between.group(1) if between is not None else ""
+        if between is None or (found != bracket and found != ","):
+            self.space()
             raise self.refusal("RKV002", f"a comma or {bracket} is missing here", "see the grammar of JSON")
-        self.at += 1
-        self.space()
-        return False
+        self.at = between.end()
+        return found == bracket
 
     def literal(self, first: str) -> Value:
         word, value = _LITERALS[first]

@@ -83,8 +83,13 @@ LIMIT_CLI_DEADLINE_MILLISECONDS = 3600000  # ms: a managed call from the termina
 LIMIT_START_MILLISECONDS = 10000  # ms: from spawn to a confirmed session
 LIMIT_STOP_MILLISECONDS = 5000  # ms: the one finalization budget of a call
 LIMIT_TURNSTILE_MILLISECONDS = 5000  # ms: how long a writer waits before it answers busy
+LIMIT_KEPT_REVISIONS = 32  # revisions: the newest ones of a home, which a rollback can name
+LIMIT_WRITE_AHEAD_ROWS = 256  # rows: one transaction of a publication that is being staged: a call waits for no more
 LIMIT_EFFECTS_PER_CALL = 64  # effects: one call
 LIMIT_DRAIN_MILLISECONDS = 30000  # ms: calls in flight when an MCP client ends its input
+LIMIT_CHECKED_FILES = 1024  # files: descriptors that one check looks at; a repository of extensions has dozens
+LIMIT_CHECKED_ENTRIES = 65536  # entries: directory entries that one check looks through for descriptors; more is a wrong directory
+LIMIT_TOOL_NAME_LENGTH = 96  # characters: advised length of a tool's name: the protocol's 128 less what clients put before it
 
 # Outcome reasons and the exit code of each.
 REASON_EXITS = {
@@ -154,6 +159,12 @@ AUDIT_EVENTS = (
     "install.admitted",
     "install.denied",
     "release.staged",
+    "profile.refused",
+    "profile.aborted",
+    "trust.revoked",
+    "invocation.lost",
+    "release.collected",
+    "revision.collected",
 )
 
 RESERVED_WORDS = (
@@ -198,4 +209,39 @@ CORE_OPTIONS = (
     "--envelope",
     "--wait",
     "--read",
+)
+
+PASSTHROUGH_ENVIRONMENT = (
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "TMPDIR",
+    "TERM",
+    "TERMINFO",
+    "COLORTERM",
+    "NO_COLOR",
+    "COLUMNS",
+    "LINES",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
 )

@@ -276,14 +276,16 @@ def test_run_has_a_page_of_its_own(run: Run, words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.requirement("RK-ADM-005")
-def test_a_descriptor_beyond_its_limit_is_a_finding_and_a_missing_file_wrong_use(
+def test_a_descriptor_beyond_its_limit_and_a_missing_file_are_findings_and_an_unknown_option_wrong_use(
     run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "large.json").write_bytes(b" " * (1 << 20) + b"{}")
     status, out, _ = run("check", "large.json", "--json")
     assert (status, json.loads(out)["diagnostics"][0]["rule"]) == (1, "RKV009")
-    status, _, err = run("check", "missing.json", "--json")
-    assert (status, json.loads(err)["error"]["code"]) == (64, "RKL023")
+    status, out, _ = run("check", "missing.json", "--json")
+    assert (status, json.loads(out)["diagnostics"][0]["rule"]) == (1, "RKK001")
+    status, _, err = run("check", "--nope", "--json")
+    assert (status, json.loads(err)["error"]["code"]) == (64, "RKL028")
 
 
 @pytest.mark.requirement("RK-ADM-011")

@@ -55,7 +55,7 @@ def steps(left: list[Any], right: list[Any]) -> int:
 
 
 def test_the_vectors_have_the_published_shape() -> None:
-    schema = json.loads((SPEC / "schemas" / "argv-vectors.schema.json").read_bytes())
+    schema = json.loads((SPEC / "schemas" / "vectors-argv.schema.json").read_bytes())
     Draft202012Validator.check_schema(schema)
 
     assert [] == [error.message for error in Draft202012Validator(schema).iter_errors(VECTORS)]

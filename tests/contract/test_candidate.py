@@ -9,6 +9,7 @@ import pytest
 
 from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
 from rukh.contract.descriptor import check
+from rukh.contract.policy import decide, passthrough_granted
 from rukh.contract.profile import DEFAULT_PROFILE
 from rukh.contract.projection import tool_tail
 from rukh.values import registry
@@ -375,3 +376,70 @@ def test_every_rule_of_the_family_is_refused_somewhere() -> None:
     tables = {row[2] for row in COLLISIONS.values()} | {row[1] for row in ENDPOINTS.values()}
     alone = {"RKP005", "RKP006", "RKP007", "RKP008", "RKP014", "RKP015"}
     assert tables | alone == {rule for rule in REGISTERED if rule.startswith("RKP")}
+
+
+# Opaque programs, and wrappers of them
+
+
+def opaque(**members: Any) -> dict[str, Any]:
+    program = {"mapping": {"kind": "passthrough", "program": ["bin/git"]}}
+    return descriptor(
+        TOOLS,
+        runtime={"kind": "native"},
+        commands=[{"id": "git", "path": ["tools", "git"], "summary": "Git", "execute": program, **members}],
+    )
+
+
+def wrapper(**execute: Any) -> dict[str, Any]:
+    """A managed command around a program, of another package."""
+    managed = {"mapping": {"kind": "managed", "entry": ["bin/log"]}, "result": {"kind": "text"}}
+    one = command("log", ["log"], execute={**managed, **execute}, parameters=[parameter("string")])
+    return descriptor("acme.wrap", runtime={"kind": "native"}, commands=[one])
+
+
+NAMES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "another id": ({"id": "safe_log"}, "acme.tools/safe_log", []),
+    "another path": ({"path": ["log", "show"]}, "acme.tools/git", []),
+    "an alias": ({"aliases": [["log"]]}, "acme.tools/git", []),
+    "mount words": ({}, "acme.tools/git", ["safe"]),
+    "a harmless title": ({"title": "Read only", "description": "Reads the log."}, "acme.tools/git", []),
+}
+
+
+@pytest.mark.requirement("RK-DESC-038", "RK-PROF-014")
+@pytest.mark.parametrize("name", NAMES)
+def test_an_opaque_program_is_no_tool_whatever_it_is_called(name: str) -> None:
+    members, identity, mount = NAMES[name]
+    package = opaque(**members)
+    desk = {"desktop": endpoint(commands=[identity])}
+    assert refusal(package, mounts={TOOLS: mount}, endpoints=desk).rule == "RKP013"
+    whole = {"desktop": endpoint(packages=[TOOLS])}
+    assert build(package, mounts={TOOLS: mount}, endpoints=whole).exports == {"desktop": []}
+
+
+@pytest.mark.requirement("RK-DESC-038", "RK-DESC-026", "RK-DESC-027")
+def test_a_wrapper_becomes_a_tool_by_its_own_contract_alone() -> None:
+    made = build(wrapper(), endpoints={"desktop": endpoint(commands=["acme.wrap/log"])})
+    ((identity, digest),) = made.exports["desktop"]
+    tail = json.loads(made.tails[digest])
+    assert (identity, list(tail["inputSchema"]["properties"])) == ("acme.wrap/log", ["value"])
+    assert tail["inputSchema"]["additionalProperties"] is False
+    bare = wrapper()
+    del bare["commands"][0]["execute"]["result"]
+    assert [found.rule for found in check(encoded(bare)).diagnostics] == ["RKD026"]
+    typed = opaque(parameters=[parameter("string")])
+    assert [found.rule for found in check(encoded(typed)).diagnostics] == ["RKD037"]
+
+
+@pytest.mark.requirement("RK-DESC-038", "RK-PROF-023")
+def test_permission_of_a_wrapper_is_none_of_the_program_and_the_other_way_round() -> None:
+    allowing = {
+        "action": "run", "actors": ["user:local"], "commands": ["acme.wrap/log"], "decision": "allow",
+    }  # fmt: skip
+    owner = profile([opaque()], rules=[allowing])
+    assert decide(owner["rules"], "run", "user:local", "acme.wrap/log") == "allowed"
+    assert decide(owner["rules"], "run", "user:local", "acme.tools/git") == "denied"
+    granting = profile([opaque()], passthrough={"acme.tools/git": {"arguments": "unrestricted"}})
+    assert passthrough_granted(granting, "acme.tools/git") is True
+    assert passthrough_granted(granting, "acme.wrap/log") is False
+    assert passthrough_granted(granting, "acme.wrap/git") is False

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from rukh.contract.descriptor import check
-from rukh.contract.diagnostics import Diagnostic, has_errors, in_order, render_json, render_text
+from rukh.contract.diagnostics import (
+    Diagnostic,
+    counts,
+    has_errors,
+    in_order,
+    render_json,
+    render_list,
+    render_text,
+)
 
 TEXT = b"""{
   "format": "rukh.extension/2",
@@ -83,3 +91,36 @@ def test_findings_at_one_place_are_ordered_by_rule() -> None:
     assert in_order([later, first]) == [first, later]
     assert has_errors([first])
     assert not has_errors([])
+
+
+ERROR = Diagnostic("RKD012", "/title", 4, 12, "it is empty", "write some")
+WARNING = Diagnostic("RKW002", "/commands/0", 7, 5, "no title", "add one")
+IN_CODE = Diagnostic("RKK008", "/commands/0/execute/mapping/entry", 3, 1, "unbound", "bind it", "x/code.py")
+
+
+@pytest.mark.requirement("RK-CHECK-011")
+def test_what_lies_in_the_code_stands_behind_the_descriptor_at_its_own_file() -> None:
+    assert [ERROR, WARNING, IN_CODE] == in_order([IN_CODE, WARNING, ERROR])
+    assert render_text("x/d.json", [IN_CODE]).startswith(
+        "x/code.py:3:1: error RKK008 unbound at /commands/0/"
+    )
+    assert "x/code.py" == render_json("x/d.json", [IN_CODE])["diagnostics"][0]["file"]
+    assert "file" not in render_json("x/d.json", [ERROR])["diagnostics"][0]
+
+
+@pytest.mark.requirement("RK-CHECK-004")
+def test_a_list_holds_the_object_of_each_document_and_the_numbers() -> None:
+    files = [("a", [ERROR, WARNING, IN_CODE]), ("b", [])]
+    document = render_list(files)
+    assert {"format": "rukh.check/1", "clean": False, "errors": 2, "warnings": 1} == {
+        name: value for name, value in document.items() if name != "files"
+    }
+    assert [render_json(file, found) for file, found in files] == document["files"]
+    assert render_list([("b", [])])["clean"]
+    assert not render_list([("b", [WARNING])])["clean"]
+
+
+def test_errors_and_warnings_are_counted_apart() -> None:
+    assert (2, 1) == counts([ERROR, WARNING, IN_CODE])
+    assert has_errors([WARNING, ERROR])
+    assert not has_errors([WARNING])

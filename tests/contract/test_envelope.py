@@ -10,10 +10,13 @@ from jsonschema import Draft202012Validator
 
 from rukh.contract.envelope import envelope, reason
 from rukh.contract.parameters import bind
+from rukh.contract.projection import output_schema
 from rukh.contract.result_data import reason_of, validate_result
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
 from rukh.values.registry import OUTCOMES, REASON_EXITS
+from tests.contract.test_projection import taking
+from tests.support import vectors
 from tests.support.vectors import SPEC
 
 SCHEMA: dict[str, Any] = json.loads((SPEC / "schemas" / "envelope.schema.json").read_text(encoding="utf-8"))
@@ -69,6 +72,113 @@ ENVELOPES = {
 def test_the_published_schema_admits(name: str) -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert faults(ENVELOPES[name]) == []
+
+
+# Vectors
+
+DECLARATIONS: dict[str, Any] = vectors.document("envelopes")["declarations"]
+
+
+def built(document: dict[str, Any]) -> dict[str, Any]:
+    """The envelope that the host makes of what stands in one."""
+    why = document.get("reason")
+    return envelope(
+        document["invocationId"],
+        document["outcome"],
+        reason=None if why is None else reason(**why),
+        command_result=document.get("commandResult"),
+        effects=document.get("effects", ()),
+    )
+
+
+def pointers(document: object) -> list[str]:
+    """Where the published schema finds something: an unknown member at its name."""
+    places = set()
+    for error in Draft202012Validator(SCHEMA).iter_errors(document):
+        place = "".join(f"/{step}" for step in error.absolute_path)
+        unknown = error.validator == "additionalProperties"
+        more = [name for name in error.instance if name not in error.schema["properties"]] if unknown else []
+        places.update([f"{place}/{name}" for name in more] or [place])
+    return sorted(places)
+
+
+def of_the_tool(declared: dict[str, Any] | None) -> Draft202012Validator | None:
+    """What an agent is told of the envelopes of a tool with that result."""
+    if declared is None:
+        return None
+    record = taking({"kind": "string"})
+    return Draft202012Validator(output_schema(record | {"result": declared}))
+
+
+@pytest.mark.requirement("RK-RES-030", "RK-RES-032", "RK-RES-033")
+@pytest.mark.parametrize("case", vectors.cases("envelopes", refused=False))
+def test_an_envelope_is_admitted_and_built(case: vectors.Case) -> None:
+    document, declared = case["envelope"], DECLARATIONS[case["declared"]]
+    assert pointers(document) == []
+    assert json.dumps(built(document)) == json.dumps(document)
+    if "commandResult" in document:
+        validate_result(declared, document["commandResult"])
+    tool = of_the_tool(declared)
+    assert tool is None or tool.is_valid(document)
+
+
+@pytest.mark.requirement("RK-RES-030", "RK-RES-031", "RK-RES-032", "RK-RES-033")
+@pytest.mark.parametrize("case", vectors.cases("envelopes", refused=True))
+def test_an_envelope_is_refused_where_it_is_wrong(case: vectors.Case) -> None:
+    assert pointers(case["envelope"]) == [case["place"]]
+
+
+# Of which members go with which outcome, what is empty, and how an effect is written a tool's schema says nothing.
+LOOSER_FOR_A_TOOL = {
+    "success with a reason", "command_failed without a reason", "rejected without a reason",
+    "execution_failed without a reason", "cancelled without a reason", "an empty place", "an empty mend",
+    "an effect in another state", "an operation without version", "an operation of version 0",
+    "no effect in a list of effects", "65 effects",
+}  # fmt: skip
+
+
+@pytest.mark.requirement("RK-PROJ-005", "RK-RES-031")
+def test_the_schema_of_a_tool_refuses_the_same_but_where_its_page_says() -> None:
+    admitted = set()
+    for case in (row for row in vectors.document("envelopes")["cases"] if vectors.is_refused(row)):
+        tool = of_the_tool(DECLARATIONS[case["declared"]])
+        if tool is not None and tool.is_valid(case["envelope"]):
+            admitted.add(case["name"])
+    assert admitted == LOOSER_FOR_A_TOOL
+
+
+@pytest.mark.requirement("RK-RES-032", "RK-RES-033")
+@pytest.mark.parametrize(
+    "case",
+    [
+        row
+        for row in vectors.cases("envelopes", refused=True)
+        if isinstance(row.values[0]["envelope"], dict)
+        and isinstance(row.values[0]["envelope"].get("outcome"), str)
+        and row.values[0]["place"] in ("", "/outcome", "/reason/code")
+        and "invocationId" in row.values[0]["envelope"]
+    ],
+)
+def test_the_host_builds_no_envelope_that_contradicts_itself(case: vectors.Case) -> None:
+    with pytest.raises(ValueError, match=r"outcome|reason"):
+        built(case["envelope"])
+
+
+@pytest.mark.requirement("RK-RES-031")
+@pytest.mark.parametrize(
+    "case",
+    [
+        row
+        for row in vectors.cases("envelopes", refused=True)
+        if row.values[0]["place"] == "/commandResult"
+        and row.values[0]["envelope"]["commandResult"] is not None
+    ],
+)
+def test_a_result_that_no_envelope_admits_is_refused_before_there_is_one(case: vectors.Case) -> None:
+    declared = DECLARATIONS[case["declared"]]
+    with pytest.raises(RukhError) as refused:
+        validate_result(declared, case["envelope"]["commandResult"])
+    assert reason_of(refused.value) == "result_invalid"
 
 
 def change(**members: object) -> dict[str, object]:

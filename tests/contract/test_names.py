@@ -48,11 +48,21 @@ def test_a_slug_is_made_from_any_text(row: dict[str, str]) -> None:
     assert row["slug"] == slug(row["identity"])
 
 
+WELL_FORMED = {row["title"]: row["name"] for row in VECTORS["wellFormed"]}
+
+
 @pytest.mark.requirement("RK-NAME-003")
-@pytest.mark.parametrize("name", VECTORS["malformed"])
-def test_a_malformed_name_is_no_name(name: str) -> None:
-    assert parse_tool_name(NAMES[0]["name"]) is not None
-    assert parse_tool_name(name) is None
+@pytest.mark.parametrize("title", WELL_FORMED)
+def test_a_well_formed_name_is_read_whatever_it_stands_for(title: str) -> None:
+    name = WELL_FORMED[title]
+    assert parse_tool_name(name) == (name[:-66], name[-64:])
+
+
+@pytest.mark.requirement("RK-NAME-003")
+@pytest.mark.parametrize("row", VECTORS["malformed"], ids=lambda row: str(row["title"]))
+def test_a_malformed_name_is_no_name(row: dict[str, str]) -> None:
+    assert parse_tool_name(WELL_FORMED[row["sibling"]]) is not None
+    assert parse_tool_name(row["name"]) is None
 
 
 @pytest.mark.requirement("RK-NAME-003")

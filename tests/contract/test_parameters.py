@@ -20,7 +20,7 @@ COMMANDS: dict[str, list[dict[str, Any]]] = vectors.document("inputs")["commands
 
 def supplied(case: vectors.Case) -> dict[str, Any]:
     values: dict[str, Any] = read(
-        case["supplied"].encode(), max_bytes=1 << 20, max_depth=32, max_members=4096
+        vectors.text(case["supplied"]).encode(), max_bytes=1 << 20, max_depth=32, max_members=4096
     )
     return values
 
@@ -38,8 +38,9 @@ def supplied(case: vectors.Case) -> dict[str, Any]:
 @pytest.mark.parametrize("case", vectors.cases("inputs", refused=False))
 def test_inputs_are_bound(case: vectors.Case) -> None:
     bound = bind(COMMANDS[case["command"]], supplied(case))
-    assert (bound.canonical.decode(), bound.supplied) == (case["inputs"], case["suppliedIds"])
-    assert bound.inputs == json.loads(case["inputs"])
+    inputs = vectors.text(case["inputs"])
+    assert (bound.canonical.decode(), bound.supplied) == (inputs, case["suppliedIds"])
+    assert bound.inputs == json.loads(inputs)
 
 
 @pytest.mark.requirement(
@@ -63,11 +64,6 @@ def test_inputs_are_refused(case: vectors.Case) -> None:
 
 def test_each_refused_vector_stands_beside_an_accepted_one() -> None:
     assert vectors.without_sibling("inputs") == []
-
-
-def test_the_vectors_show_every_rule_that_a_text_can_break() -> None:
-    in_memory_or_large = {"RKI007", "RKI013", "RKI018", "RKI019"}
-    assert vectors.rules("inputs") | in_memory_or_large == {f"RKI{number:03d}" for number in range(1, 20)}
 
 
 NEAR = {

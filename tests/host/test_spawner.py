@@ -175,3 +175,17 @@ def test_the_token_can_be_read_once(tmp_path: Path) -> None:
     )
     session.close()
     spawner.close()
+
+
+@pytest.mark.requirement("RK-PUB-011")
+def test_a_supervisor_holds_the_lock_of_its_host_until_its_call_is_gone_and_no_longer(tmp_path: Path) -> None:
+    """A pipe stands for the lock: it ends when nobody holds its other end."""
+    ended, holder = os.pipe()
+    launch = scripted("confirm()\ncomplete()\n", tmp_path)
+    launch.holder = holder
+    with spawning() as spawner:
+        called(launch, declared=None, spawner=spawner)
+        os.close(holder)
+        assert readable(ended)
+        assert os.read(ended, 1) == b""
+    os.close(ended)

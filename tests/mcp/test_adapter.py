@@ -123,6 +123,7 @@ def test_a_page_of_large_tools_stays_within_one_mebibyte_as_it_is_sent() -> None
     desk = Desk(View("r1-0123456789abcdef", "acme.desktop", tools, "v1"))
     answer = desk.adapter.answer(Request(1, "tools/list", {"_meta": META}))
     assert isinstance(answer, bytes)
+    assert len(sent(answer, "tools/list")["result"]["tools"]) < 32
     assert LIMIT_PAGE_BYTES - 100_000 < len(answer) <= LIMIT_PAGE_BYTES
 
 
@@ -221,6 +222,19 @@ def test_the_host_is_asked_for_the_bound_endpoint_whatever_a_request_says() -> N
     assert desk.port.invoked == [
         (desk.port.seen.revision if desk.port.seen else "", "acme.notes/echo", claims)
     ]
+
+
+@pytest.mark.requirement("RK-MCP-017")
+@pytest.mark.parametrize("continuation", ["inputResponses", "requestState"])
+def test_a_continuation_is_refused_before_anything_is_asked_of_the_host(continuation: str) -> None:
+    desk = Desk()
+    name = desk.name("echo")
+    asked = desk.port.views
+    for method, params in (("tools/call", {"name": name}), ("tools/list", {}), ("server/discover", {})):
+        refused = error(desk.ask(method, **params, **{continuation: {}}))
+        assert (refused[0], refused[1]["code"]) == (-32602, "RKM011")
+    assert (desk.port.views, desk.port.invoked) == (asked, [])
+    assert "result" in desk.ask("tools/call", name=name)
 
 
 @pytest.mark.requirement("RK-MCP-031")

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.homes import InstalledHome
 from tests.support.mcp_client import Pipes, Talk
 from tests.support.mcp_messages import ROOT, line, request
+from tests.support.rawmcp import RawClient
 
 VECTORS = json.loads((ROOT / "spec" / "vectors" / "mcp-lines.json").read_text(encoding="utf-8"))
 CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in VECTORS["cases"]}
@@ -95,3 +97,25 @@ def test_a_process_survives_every_line(server: Pipes, name: str) -> None:
     while answers[-1].get("id") != "after":
         answers.append(server.receive())
     judge(answers, CASES[name]["answer"])
+
+
+@pytest.fixture(scope="module")
+def program(wide: InstalledHome) -> Iterator[RawClient]:
+    """The installed program over a real home; again one process for all lines."""
+    with RawClient(wide) as client:
+        yield client
+
+
+@pytest.mark.requirement("RK-MCP-006", "RK-MCP-007", "RK-MCP-010", "RK-MCP-028", "RK-MCP-045")
+@pytest.mark.parametrize("name", CASES)
+def test_the_installed_program_survives_every_line(program: RawClient, name: str) -> None:
+    program.send(bytes_of(CASES[name]) + line(AFTER).rstrip())
+    answers = [program.receive()]
+    while answers[-1].get("id") != "after":
+        answers.append(program.receive())
+    judge(answers, CASES[name]["answer"])
+
+
+def test_at_least_eighty_lines_are_hostile() -> None:
+    hostile = [name for name, case in CASES.items() if case["answer"] is None or "error" in case["answer"]]
+    assert len(hostile) >= 80

@@ -1,4 +1,4 @@
-"""One connection under a scripted clock: order, bounds, cancellation, deadlines, the end."""
+"""One connection under a scripted clock: order, bounds, deadlines, the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rukh.values.registry import (
     LIMIT_QUEUE_MESSAGES,
 )
 from tests.support.mcp_client import Talk
-from tests.support.mcp_messages import cancel, request
+from tests.support.mcp_messages import request
 from tests.support.mcp_port import FakePort, envelope, view
 
 DISCOVER = request("server/discover", "d")
@@ -119,81 +119,6 @@ def test_an_id_whose_answer_still_waits_is_in_flight() -> None:
     assert [answer.get("id") for answer in talk.taken()] == [1, None]
 
 
-@pytest.mark.requirement("RK-MCP-033")
-def test_a_cancelled_call_is_stopped_and_never_answered() -> None:
-    talk = Talk()
-    talk.send(call(talk, 1, "wait"), cancel(1))
-    assert talk.started == []
-    talk.send(call(talk, 2, "wait"))
-    talk.send(cancel(2))
-    assert talk.port.cancels[-1].causes == ["caller"]
-    assert talk.finish(talk.started[0]) == []
-    assert talk.session.idle
-
-
-@pytest.mark.requirement("RK-MCP-033")
-def test_a_cancellation_after_the_commit_was_asked_for_still_stops_the_response() -> None:
-    talk = Talk()
-    talk.send(call(talk, 1))
-    started = talk.started[0]
-    started.line = talk.adapter.invoke(started.resolved, started.cancel)
-    talk.send(cancel(1))
-    assert talk.port.cancels[0].cause == ""
-    talk.session.finished(started, talk.now)
-    assert talk.taken() == []
-
-
-@pytest.mark.requirement("RK-MCP-033")
-def test_an_answer_that_waits_in_the_queue_is_withdrawn() -> None:
-    talk = Talk()
-    talk.send(request("server/discover", 1), request("server/discover", 2))
-    talk.send(cancel(1))
-    assert ids(talk.taken()) == [2]
-
-
-@pytest.mark.requirement("RK-MCP-033")
-def test_an_answer_of_which_a_part_is_out_is_sent_to_its_end() -> None:
-    talk = Talk()
-    talk.send(request("server/discover", 1))
-    begun = bytes(talk.session.queue.head(0.0))[:5]
-    talk.session.queue.wrote(5)
-    talk.send(cancel(1))
-    rest = bytes(talk.session.queue.head(0.0))
-    assert (begun + rest).endswith(b"}\n")
-
-
-CANCELS = {
-    "unknown": cancel(99),
-    "of the other type": cancel("1"),
-    "without id": {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}},
-    "malformed": cancel(1, reason=5),
-    "without params": {"jsonrpc": "2.0", "method": "notifications/cancelled"},
-}
-
-
-@pytest.mark.requirement("RK-MCP-034")
-@pytest.mark.parametrize("notification", CANCELS.values(), ids=CANCELS)
-def test_a_cancellation_of_nothing_pending_touches_nothing(notification: dict[str, Any]) -> None:
-    talk = Talk()
-    talk.send(call(talk, 1))
-    talk.send(notification)
-    assert talk.port.cancels[0].causes == []
-    assert ids(talk.finish(talk.started[0])) == [1]
-
-
-@pytest.mark.requirement("RK-MCP-034")
-def test_a_late_and_a_second_cancellation_touch_nothing() -> None:
-    talk = Talk()
-    talk.send(call(talk, 1))
-    assert ids(talk.finish(talk.started[0])) == [1]
-    talk.send(cancel(1), call(talk, 2))
-    talk.send(cancel(2))
-    talk.send(cancel(2))
-    assert talk.finish(talk.started[1]) == []
-    assert talk.port.cancels[1].cause == "caller"
-    assert ids(talk.ask(DISCOVER)) == ["d"]
-
-
 @pytest.mark.requirement("RK-MCP-036")
 def test_a_call_whose_thread_failed_is_answered_and_frees_its_place() -> None:
     talk = Talk()
@@ -227,17 +152,6 @@ def test_everything_that_waited_is_answered_in_order_once_the_client_reads() -> 
     talk.send(*(request("server/discover", number) for number in range(500)))
     assert ids(talk.taken()) == [*(f"c{number}" for number in range(LIMIT_QUEUE_MESSAGES)), *range(500)]
     assert talk.session.reads
-
-
-@pytest.mark.requirement("RK-MCP-009")
-def test_a_cancellation_passes_requests_that_wait() -> None:
-    talk = Talk()
-    message = call(talk, "running", "wait")
-    talk.send(message)
-    talk.send(*(request("server/discover", number) for number in range(40)))
-    talk.send(cancel("running"), cancel(35))
-    assert talk.port.cancels[-1].cause == "caller"
-    assert ids(talk.taken()) == [number for number in range(40) if number != 35]
 
 
 @pytest.mark.requirement("RK-MCP-009")
@@ -322,16 +236,6 @@ def test_a_closed_session_stops_its_calls_and_delivers_their_outcomes() -> None:
     assert talk.port.cancels[0].cause == "scope_closed"
     (answer,) = talk.finish(talk.started[0])
     assert answer["result"]["structuredContent"] == envelope("cancelled", code="scope_closed")
-
-
-@pytest.mark.requirement("RK-MCP-033", "RK-MCP-039")
-def test_the_first_cause_of_a_cancellation_stays() -> None:
-    talk = Talk()
-    talk.send(call(talk, 1, "wait"))
-    talk.send(cancel(1))
-    talk.session.close("scope_closed")
-    assert (talk.port.cancels[0].causes, talk.port.cancels[0].cause) == (["caller", "scope_closed"], "caller")
-    assert talk.finish(talk.started[0]) == []
 
 
 @pytest.mark.requirement("RK-MCP-039")

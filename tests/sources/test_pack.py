@@ -255,7 +255,7 @@ def test_each_command_has_its_program_in_the_release(
     ("change", "rule", "exit_code"),
     [
         ({}, "", 0),
-        ({"format": "rukh.extension/1"}, "RKT044", 69),
+        ({"format": "rukh.extension/1"}, "RKT043", 64),
         ({"format": "rukh.extension/3"}, "RKT044", 69),
         ({"extra": 1}, "RKT043", 64),
         ({"version": "1.0"}, "RKT043", 64),

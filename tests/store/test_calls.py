@@ -26,7 +26,7 @@ def clock() -> Clock:
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[Store]:
     opened = Store(open_home(str(tmp_path / "home"), create=True), clock)
-    opened.profiles.publish(
+    opened.publications.publish(
         "op_1", NO_REVISION, profile("one"), contents("g1", "notes add"), subject="user:local", surface="cli"
     )
     yield opened
@@ -42,7 +42,7 @@ def pinned(store: Store, sequence: int = 1) -> Pinned:
 def republish(store: Store) -> None:
     active = store.profiles.active()
     assert active is not None
-    store.profiles.publish(
+    store.publications.publish(
         "op_2",
         active.revision,
         profile("two"),

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
@@ -200,3 +201,17 @@ def test_the_locks_of_a_killed_writer_are_free(tmp_path: Path) -> None:
     turnstile = Turnstile(str(tmp_path), 1000)
     turnstile.enter()
     turnstile.leave()
+
+
+@pytest.mark.requirement("RK-MCP-048")
+def test_a_query_with_a_deadline_ends_there_and_one_without_is_not_touched(tmp_path: Path) -> None:
+    """A query that would never end by itself is ended by the deadline of its thread; the next one is free again."""
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    database = Database(open_home(str(tmp_path / "home"), create=True))
+    with database.within(time.monotonic()), pytest.raises(RukhError) as caught:
+        database.rows(endless)
+    assert caught.value.rule in ("RKS004", "RKS007")
+    with database.within(time.monotonic() + 3600):
+        assert [(1,)] == database.rows("SELECT 1")
+    assert [(1,)] == database.rows("SELECT 1")
+    database.close()

@@ -12,7 +12,8 @@ import pytest
 from rukh.store.calls import Caller, Kept, Pinned, new_invocation
 from rukh.store.database import Transaction
 from rukh.store.home import open_home
-from rukh.store.profiles import NO_REVISION, Published, Staged
+from rukh.store.profiles import NO_REVISION, Staged
+from rukh.store.publications import Published
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from tests.support.stores import contents, profile
@@ -44,7 +45,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def publish(store: Store, operation: str, expected: str, staged: Staged | None = None) -> Published:
-    return store.profiles.publish(
+    return store.publications.publish(
         operation,
         expected,
         profile(operation),

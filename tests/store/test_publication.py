@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from rukh.machines import publication
 from rukh.store.home import open_home
 from rukh.store.profiles import NO_REVISION, Contents
 from rukh.store.store import Store
@@ -27,7 +26,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def publish(
     store: Store, operation: str, expected: str, document: dict[str, Any], parts: Contents
 ) -> tuple[str, str]:
-    done = store.profiles.publish(operation, expected, document, parts, subject="user:local", surface="cli")
+    done = store.publications.publish(
+        operation, expected, document, parts, subject="user:local", surface="cli"
+    )
     return done.state, done.revision
 
 
@@ -67,7 +68,7 @@ def test_the_same_operation_is_answered_from_the_record(store: Store) -> None:
     first = publish(store, "op_1", NO_REVISION, profile("one"), contents("g1", "notes add"))
     again = publish(store, "op_1", NO_REVISION, profile("one"), contents("g1", "notes add"))
     assert again == first
-    recorded = store.profiles.operation("op_1")
+    recorded = store.publications.operation("op_1")
     assert recorded is not None
     assert (recorded.state, recorded.revision) == first
     assert store.database.rows("SELECT count(*) FROM revision") == [(1,)]
@@ -79,20 +80,6 @@ def test_the_same_operation_with_other_content_is_refused(store: Store) -> None:
     with pytest.raises(RukhError) as refused:
         publish(store, "op_1", NO_REVISION, profile("two"), contents("g1", "notes add"))
     assert refused.value.rule == "RKO001"
-
-
-@pytest.mark.requirement("RK-PUB-005")
-@pytest.mark.parametrize("state", sorted(publication.FINAL))
-@pytest.mark.parametrize("event", ["flip", "conflict", "refuse", "abort"])
-def test_no_event_moves_a_final_operation(state: str, event: str) -> None:
-    with pytest.raises(ValueError, match=f"an operation that is {state} takes no {event}"):
-        publication.after(state, event)
-
-
-@pytest.mark.requirement("RK-PUB-005")
-def test_each_event_moves_a_begun_operation_to_its_own_end() -> None:
-    ends = [publication.after("begun", event) for event in ("flip", "conflict", "refuse", "abort")]
-    assert ends == ["committed", "conflicted", "refused", "aborted"]
 
 
 def test_the_longest_route_wins(store: Store) -> None:

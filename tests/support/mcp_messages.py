@@ -1,4 +1,8 @@
-"""Messages of an MCP client, and the judges of what a server sends: the `mcp` package, and the published schema."""
+"""Messages of an MCP client, and the judges of what a server sends: the `mcp` package, and the published schema.
+
+Every message that a server sends in a test is read by `sent`: in memory, from a process in which the host is a fake,
+and from a real `rukh mcp serve`. The package judges always, the published schema where it lies beside the checkout.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,21 @@ META: dict[str, Any] = {
     PREFIX + "clientCapabilities": {},
     PREFIX + "clientInfo": {"name": "test", "version": "1"},
 }
+# method: a member that its result must have and no other result has, and its published definition
 _RESULTS = {
-    "server/discover": "DiscoverResultResponse",
-    "tools/list": "ListToolsResultResponse",
-    "tools/call": "CallToolResultResponse",
+    "server/discover": ("supportedVersions", "DiscoverResultResponse"),
+    "tools/list": ("tools", "ListToolsResultResponse"),
+    "tools/call": ("content", "CallToolResultResponse"),
 }
+_ERRORS = {
+    -32700: "ParseError",
+    -32600: "InvalidRequestError",
+    -32601: "MethodNotFoundError",
+    -32602: "InvalidParamsError",
+    -32603: "InternalError",
+}
+_UNSUPPORTED = -32022
+_MESSAGE_BYTES = 2 << 20
 
 
 def request(method: str, id: Any = 1, /, *, meta: Any = META, **params: Any) -> dict[str, Any]:
@@ -67,20 +81,48 @@ def published_says(name: str, value: Any) -> bool | None:
 
 
 def sent(data: bytes, method: str | None = None) -> dict[str, Any]:
-    """The message in one line that a server sent, judged: framing, JSON-RPC, and the result of `method`."""
+    """The message in one line that a server sent, judged: framing, size, JSON-RPC, and its result or its error.
+
+    What a result answers is told by its members; where `method` is given, it must be that one.
+    """
     assert data.endswith(b"\n") and data.count(b"\n") == 1
-    message: dict[str, Any] = json.loads(data.decode("utf-8"))
+    assert len(data) <= _MESSAGE_BYTES + 1
+    message: dict[str, Any] = json.loads(
+        data.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number
+    )
     # The package wants an id even in an error; the protocol leaves it out where there is none to name.
     jsonrpc_message_adapter.validate_python({"id": None, **message} if "error" in message else message)
-    if "result" in message and method is not None:
-        validate_server_result(method, VERSION, message["result"])
-    assert published_says(_definition(message, method), message) in (True, None), message
+    if "error" in message:
+        _judge_error(message)
+    else:
+        _judge_result(message, method)
     return message
 
 
-def _definition(message: dict[str, Any], method: str | None) -> str:
-    if "error" not in message:
-        return "JSONRPCResultResponse" if method is None else _RESULTS[method]
-    if message["error"]["code"] == -32022:
-        return "UnsupportedProtocolVersionError"
-    return "JSONRPCErrorResponse"
+def _members(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(found)
+    assert len(document) == len(found), f"a member is there twice: {[name for name, _ in found]}"
+    return document
+
+
+def _no_number(text: str) -> Any:
+    raise AssertionError(f"{text} is no number of JSON")
+
+
+def _judge_error(message: dict[str, Any]) -> None:
+    """A code that the protocol has, in its published shape, and the stable code of this host."""
+    error = message["error"]
+    assert type(error["data"]["code"]) is str, message
+    if error["code"] == _UNSUPPORTED:
+        assert published_says("UnsupportedProtocolVersionError", message) in (True, None), message
+        return
+    assert published_says("JSONRPCErrorResponse", message) in (True, None), message
+    assert published_says(_ERRORS[error["code"]], error) in (True, None), message
+
+
+def _judge_result(message: dict[str, Any], method: str | None) -> None:
+    answered = [name for name, (member, _) in _RESULTS.items() if member in message["result"]]
+    assert len(answered) == 1 and method in (None, *answered), message
+    assert message["result"]["resultType"] == "complete", message
+    validate_server_result(answered[0], VERSION, message["result"])
+    assert published_says(_RESULTS[answered[0]][1], message) in (True, None), message

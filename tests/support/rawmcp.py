@@ -1,4 +1,4 @@
-"""A client that writes exactly the lines a test wants, to a real `rukh mcp serve`."""
+"""A client that writes exactly the lines a test wants, to a real `rukh mcp serve`, and judges what comes back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
+from tests.support.mcp_messages import sent
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -46,6 +47,12 @@ class RawClient:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def streams(self) -> tuple[int, int]:
+        """The descriptors of the server's input and output, on this side."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        return self._process.stdin.fileno(), self._process.stdout.fileno()
+
     def send(self, line: bytes) -> None:
         """Write one line as it is."""
         assert self._process.stdin is not None
@@ -53,12 +60,18 @@ class RawClient:
         self._process.stdin.flush()
 
     def receive(self) -> dict[str, Any]:
-        """The next message."""
+        """The next message, judged by the package and by the published schema."""
+        return self._judged()[0]
+
+    def receive_line(self) -> bytes:
+        """The bytes of the next message, its LF included; judged as well."""
+        return self._judged()[1]
+
+    def _judged(self) -> tuple[dict[str, Any], bytes]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line.endswith(b"\n"), f"no message: {line!r}"
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return sent(line), line
 
     def start(self, method: str, **params: Any) -> int:
         """Send one request and give its id."""

@@ -12,7 +12,7 @@ def profile(mark: str) -> dict[str, Any]:
     return {
         "format": "rukh.profile/1",
         "mark": mark,
-        "packages": {"acme.x": {"tree": "t" * 64}},
+        "packages": {},
         "rules": [],
         "limits": {},
         "environment": {},

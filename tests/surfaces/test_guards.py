@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import echo, homes, rawmcp
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
+from tests.support.mcp_messages import sent
 from tests.support.rawmcp import META, RawClient
 from tests.support.stubs import held, owner_text, program, rows
 
@@ -78,7 +79,7 @@ def test_a_host_serves_the_home_of_the_option(home: InstalledHome, tmp_path: Pat
     words = ["--home", home.path, "mcp", "serve", "--endpoint", "desk"]
     done = in_home(tmp_path / "nowhere", *words, stdin=json.dumps(asked).encode() + b"\n")
     assert (done.returncode, done.stderr) == (0, b"")
-    tools = json.loads(done.stdout)["result"]["tools"]
+    tools = sent(done.stdout)["result"]["tools"]
     slugs = {tool["name"].rpartition("__")[0] for tool in tools}
     assert slugs == {"acme-echo-say", "acme-echo-speak", "acme-echo-fail"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import echo
+from tests.support import echo, probe
 from tests.support.homes import InstalledHome
 from tests.support.trees import write_tree
 from tools import callpath
@@ -168,6 +168,7 @@ CALLS = {
     "a result for a person": ["echo", "say", "one", "--decimal", "1.20", "--string-list=a"],
     "one document": ["echo", "say", "--json", "--no-on", "--", "-4"],
     "the envelope of a text": ["echo", "speak", "words", "--envelope"],
+    "a passthrough program": ["tools", "nothing", "--any", "words"],
 }
 
 
@@ -175,7 +176,10 @@ CALLS = {
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[Observed]:
     """Real calls of an installed command from the terminal, with every module that their processes loaded."""
     home = InstalledHome(tmp_path_factory.mktemp("calls"))
-    home.install(echo.FILES, commands=echo.commands())
+    home.install(
+        {**echo.FILES, **probe.FILES}, commands=[*echo.commands(), probe.command("nothing", "bin/nothing")]
+    )
+    home.expose(more=probe.GRANT.format(command="nothing").replace(probe.PACKAGE, home.package))
     environment = {"RUKH_HOME": home.path, "HOME": home.path, "PATH": "/usr/bin:/bin"}
     return [callpath.observe(words, environment) for words in CALLS.values()]
 

@@ -103,6 +103,8 @@ BROKEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "a reserved word twice": lambda registry: registry["reservedWords"].append("run"),
     "a core option without hyphens": lambda registry: registry["coreOptions"].append("json"),
     "a core option twice": lambda registry: registry["coreOptions"].append("--json"),
+    "a variable that is none": lambda registry: registry["passthroughEnvironment"].append("LC_*"),
+    "a variable twice": lambda registry: registry["passthroughEnvironment"].append("PATH"),
     "an operation without version": lambda registry: registry["operations"].append("files.move"),
 }
 

@@ -18,7 +18,9 @@ from rukh.cli.words import BUILT
 from rukh.values.errors import RukhError
 
 _MODULES = {
-    "check": "authoring",
+    "check": "checking",
+    "new": "scaffold",
+    "test": "trial",
     "keygen": "authoring",
     "pack": "authoring",
     "sign": "authoring",
@@ -32,6 +34,8 @@ _MODULES = {
     "profile": "profile",
     "mcp": "endpoints",
     "task": "endpoints",
+    "recover": "upkeep",
+    "gc": "upkeep",
     "help": "helping",
 }
 

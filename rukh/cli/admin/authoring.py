@@ -1,4 +1,4 @@
-"""The publisher's verbs: check, keygen, pack, sign, catalog. They need no home."""
+"""The publisher's verbs: keygen, pack, sign, catalog. They need no home."""
 
 from __future__ import annotations
 
@@ -6,32 +6,13 @@ import os
 
 import click
 
+from rukh.cli.admin.checking import refuse_wrong_code
 from rukh.cli.admin.shown import Shown, json_option
-from rukh.cli.files import read_some
-from rukh.contract.descriptor import check
-from rukh.contract.diagnostics import has_errors, render_json, render_text
 from rukh.sources.catalog import build_catalog
 from rukh.sources.keys import PRIVATE_FILE, PUBLIC_FILE, generate
 from rukh.sources.pack import pack, sign
 from rukh.store.database import utc_ms
 from rukh.values.errors import RukhError
-from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES
-
-_FINDINGS = 1
-
-
-@click.command("check")
-@click.argument("file")
-@json_option
-def check_verb(file: str, as_json: bool) -> Shown:
-    """Check the descriptor FILE: exit 0 when clean, 1 with findings."""
-    checked = check(
-        read_some(file, LIMIT_DESCRIPTOR_BYTES + 1)
-    )  # one byte more: the reader names what is too large
-    diagnostics = checked.diagnostics
-    status = _FINDINGS if has_errors(diagnostics) else 0
-    text = render_text(file, diagnostics) or f"{file}: no findings\n"
-    return Shown(render_json(file, diagnostics), json=as_json, text=text, status=status)
 
 
 @click.command("keygen")
@@ -60,6 +41,7 @@ def keygen_verb(directory: str, as_json: bool) -> Shown:
 @json_option
 def pack_verb(directory: str, file: str, as_json: bool) -> Shown:
     """Pack the extension in DIR into one artifact; the same files give the same bytes."""
+    refuse_wrong_code(directory)
     packed = pack(directory, file)
     document = {
         "artifact": file,

@@ -6,13 +6,15 @@ from typing import Any
 
 import click
 
-from rukh.cli.admin.homes import active_of, endpoint_of, opened
+from rukh.cli.admin.homes import active_of, now_ms, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
 from rukh.cli.serve import serve
+from rukh.contract.grammar import IDENTITY
 from rukh.contract.policy import LOCAL_USER
 from rukh.mcp.config import config_entry, tools_document
-from rukh.mcp.endpoint import binding_of, view_of
+from rukh.mcp.endpoint import binding_of, entry_of, view_of
+from rukh.mcp.explain import explain
 from rukh.values.canonical import canonical
 
 
@@ -29,7 +31,7 @@ def task_issue(context: Context, endpoint: str, as_json: bool) -> Shown:
     """Issue a task for an endpoint, with the budget of its preset; an older task of it ends."""
     with opened(context, create=False) as store:
         active = active_of(store)
-        endpoint_of(active, endpoint)
+        entry_of(active, endpoint)
         binding = binding_of(active, endpoint)
         task = store.tasks.issue(endpoint, binding, binding["calls"], binding["windowMs"], subject=LOCAL_USER)
     document = {"task": task.id, "endpoint": endpoint, "actor": binding["actor"]}
@@ -53,15 +55,27 @@ def mcp_serve(context: Context, endpoint: str) -> int:
 
 @mcp_verb.command("tools")
 @click.option("--endpoint", required=True, metavar="NAME", help="The endpoint to look through.")
+@click.option(
+    "--explain", "identity", metavar="IDENTITY", help="Why this command is a tool of it, or is not."
+)
 @json_option
 @click.pass_obj
-def mcp_tools(context: Context, endpoint: str, as_json: bool) -> Shown:
+def mcp_tools(context: Context, endpoint: str, identity: str | None, as_json: bool) -> Shown:
     """Print what an agent would see at an endpoint. Starts nothing."""
+    if identity is not None:
+        return _explained(context, endpoint, identity, as_json)
     with opened(context, create=False) as store:
-        active = active_of(store)
-        endpoint_of(active, endpoint)
-        document = tools_document(view_of(store, active, endpoint))
+        document = tools_document(view_of(store, active_of(store), endpoint))
     return Shown(document, json=as_json, text=_tools_text(document))
+
+
+def _explained(context: Context, endpoint: str, identity: str, as_json: bool) -> Shown:
+    if not IDENTITY.matches(identity):
+        raise click.UsageError(f"{identity!r} is no identity: write {IDENTITY.says}")
+    with opened(context, create=False) as store:
+        active, now = active_of(store), now_ms(store)
+        document = explain(store, active, identity, endpoint, program=context.name, now=now)
+    return Shown(document, json=as_json, text=_explain_text(document), status=0 if document["tool"] else 1)
 
 
 @mcp_verb.command("config")
@@ -71,7 +85,7 @@ def mcp_tools(context: Context, endpoint: str, as_json: bool) -> Shown:
 def mcp_config(context: Context, endpoint: str, as_json: bool) -> Shown:
     """Print the entry to paste into a client's configuration."""
     with opened(context, create=False) as store:
-        endpoint_of(active_of(store), endpoint)
+        entry_of(active_of(store), endpoint)
     return Shown(config_entry(context.program, endpoint, context.home, app=context.name), json=True)
 
 
@@ -86,3 +100,32 @@ def _tools_text(document: dict[str, Any]) -> str:
             lines.append(f"  {printable(tool['description'])}")
         lines.append(f"  input {canonical(tool['inputSchema'])}")
     return "\n".join(lines) + "\n"
+
+
+_MARKS = {"met": "ok", "unmet": "NO", "unknown": "?"}
+
+
+def _explain_text(document: dict[str, Any]) -> str:
+    """The verdict, one line a condition, and below an unmet one its rule, its place and its mend."""
+    from rukh.cli.text import printable
+
+    tool, call = _VERDICTS[document["tool"], document["admitted"]]
+    lines = [f"{document['identity']} {tool} of {document['endpoint']} at {document['revision']}{call}"]
+    if "name" in document:
+        lines.append(f"  {document['name']}")
+    for condition in document["conditions"]:
+        found = f": {printable(condition['found'])}" if "found" in condition else ""
+        lines.append(f"{_MARKS[condition['state']]:>2} {condition['says']}{found}")
+        if condition["state"] == "unmet":
+            lines.append(
+                f"     {condition['rule']} at {printable(condition['place'])}, decides the {condition['decides']}"
+            )
+            lines.append(f"     mend: {printable(condition['mend'])}")
+    return "\n".join(lines) + "\n"
+
+
+_VERDICTS = {
+    (True, True): ("is a tool", "; a call would be admitted"),
+    (True, False): ("is a tool", "; a call would be refused"),
+    (False, False): ("is no tool", ""),
+}

@@ -14,4 +14,4 @@ def help_verb(context: Context, words: tuple[str, ...]) -> int:
     """Help for a command, a group or a word."""
     from rukh.cli.main import dispatch_words
 
-    return dispatch_words(context, [*words, "--help"] if words else [])
+    return dispatch_words(context, [*words, "--help"] if words else [], help_alone=True)

@@ -11,7 +11,6 @@ from rukh.store.database import utc_ms
 from rukh.store.home import open_home
 from rukh.store.profiles import Active
 from rukh.store.store import Store
-from rukh.values.errors import RukhError
 
 
 @contextmanager
@@ -34,16 +33,3 @@ def now_ms(store: Store) -> int:
     """Now, or the home's high-water mark where the clock was turned back: expiries gain nothing by that."""
     row = store.database.row("SELECT value FROM meta WHERE name = 'high_water_ms'")
     return max(utc_ms(), row[0] if row else 0)
-
-
-def endpoint_of(active: Active, name: str) -> dict[str, object]:
-    """One endpoint of the profile; raises RKA005."""
-    endpoints: dict[str, dict[str, object]] = active.profile["endpoints"]
-    if name in endpoints:
-        return endpoints[name]
-    raise RukhError(
-        "RKA005",
-        f"the profile has no endpoint {name}; it has {', '.join(sorted(endpoints)) or 'none'}",
-        place=name,
-        mend="add it to the owner's file and apply that: profile apply FILE",
-    )

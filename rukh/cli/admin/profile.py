@@ -1,4 +1,4 @@
-"""The owner's verbs about the profile: show, apply."""
+"""The owner's verbs about the profile: show, apply; those about its history stand in `history`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from rukh.cli.admin.history import profile_diff, profile_history, profile_rollback
 from rukh.cli.admin.homes import active_of, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
@@ -48,6 +49,10 @@ def profile_apply(context: Context, file: str, as_json: bool) -> Shown:
     with opened(context, create=True) as store:
         published = apply_owner_part(StoreLedger(store), store.home, owner)
     return Shown({"revision": published.revision}, json=as_json)
+
+
+for verb in (profile_history, profile_diff, profile_rollback):
+    profile_verb.add_command(verb)
 
 
 def _text(file: str, data: bytes) -> str:

@@ -146,7 +146,7 @@ def _attempt(entry: str, context: Context, inputs: Frame) -> tuple[bytes, int]:
         try:
             return _completion("succeeded", kind, function(inputs, context)), 0
         except Failed as failure:
-            more = {"exitCode": failure.exit_code, "message": failure.message[:_MESSAGE_LENGTH]}
+            more = {"exitCode": failure.exit_code, "message": _sayable(failure.message)}
             return _completion("command_failed", kind, failure.result, more), failure.exit_code
     except BaseException as error:  # the border to foreign code, which may raise anything. RK-SDK-004
         return _failure(error)
@@ -183,9 +183,14 @@ def _failure(error: BaseException) -> tuple[bytes, int]:
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HERE):
             trace = trace.tb_next
         sys.__excepthook__(type(error), error.with_traceback(trace), trace)
-    # A message may hold anything, halves of characters too.
-    message = message.encode(errors="replace").decode()[:_MESSAGE_LENGTH]
-    return _completion("command_failed", None, None, {"exitCode": status, "message": message}), status
+    return _completion(
+        "command_failed", None, None, {"exitCode": status, "message": _sayable(message)}
+    ), status
+
+
+def _sayable(message: str) -> str:
+    """A message as the channel carries it: it may hold anything, halves of characters and NUL too."""
+    return message.encode(errors="replace").decode().replace("\0", "?")[:_MESSAGE_LENGTH]
 
 
 def _exit_status(code: Any) -> tuple[int, str]:

@@ -1,0 +1,201 @@
+"""`new`: an extension to begin with, in each language, that is whole from the start."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rukh.app import Application
+from rukh.cli.admin import scaffold
+from rukh.sources.pack import pack
+from rukh.values.registry import RESERVED_WORDS
+from tests.support.homes import PATIENCE, PROGRAM
+from tests.support.languages import SDK
+
+LANGUAGES = ("python", "node", "sh")
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def one(*words: str) -> tuple[int, str, str]:
+        status = Application("rukh", "9.9.9", program=[PROGRAM]).run([os.fsencode(word) for word in words])
+        shown = capfd.readouterr()
+        return status, shown.out, shown.err
+
+    return one
+
+
+def rule(shown: tuple[int, str, str]) -> str:
+    code: str = json.loads(shown[2])["error"]["code"]
+    return code
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
+
+
+COMMON = [".gitignore", "README.md", "rukh-cases.json", "rukh-extension.json"]
+OWN = {
+    "python": ["acme_hello.py"],
+    "node": ["main.mjs", "rukh_sdk.mjs"],
+    "sh": ["bin/greet", "lib/rukh-sh", "lib/rukh.sh"],
+}
+
+
+@pytest.mark.requirement("RK-AUTHOR-040")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_written_passes_check_pack_and_test(run: Run, tmp_path: Path, language: str) -> None:
+    made = tmp_path / "made"
+    status, out, err = run("new", "acme.hello", "--lang", language, "--out", str(made), "--json")
+    assert (0, "") == (status, err)
+    assert sorted(json.loads(out)["files"]) == files(made) == sorted(COMMON + OWN[language])
+
+    checked = run("check", str(made / "rukh-extension.json"), "--json")
+    assert (0, True, "") == (checked[0], json.loads(checked[1])["clean"], checked[2])
+    assert () == pack(str(made), str(tmp_path / "hello.tar.gz")).left_out
+
+    tested = subprocess.run(
+        [PROGRAM, "test", str(made), "--json"], capture_output=True, timeout=PATIENCE * 2, check=False
+    )
+    assert (0, b"") == (tested.returncode, tested.stderr)
+    document = json.loads(tested.stdout)
+    assert (10, 0) == (document["passed"], document["failed"])
+    assert {"terminal", "agent"} == {row["surface"] for row in document["cases"]}
+
+
+@pytest.mark.requirement("RK-AUTHOR-040")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_is_given_the_same_declaration_and_the_same_cases(
+    run: Run, tmp_path: Path, language: str
+) -> None:
+    for name in ("python", language):
+        run("new", "acme.hello", "--lang", name, "--out", str(tmp_path / name))
+    ours, theirs = (
+        json.loads((tmp_path / name / "rukh-extension.json").read_bytes()) for name in (language, "python")
+    )
+    for document in (ours, theirs):
+        del document["runtime"]
+        del document["commands"][0]["execute"]["mapping"]
+
+    assert theirs == ours
+    cases = [(tmp_path / name / "rukh-cases.json").read_bytes() for name in (language, "python")]
+    assert cases[0] == cases[1]
+
+
+@pytest.mark.requirement("RK-AUTHOR-042")
+def test_what_is_needed_of_rukh_is_in_the_release(run: Run, tmp_path: Path) -> None:
+    for language in ("node", "sh"):
+        run("new", "acme.hello", "--lang", language, "--out", str(tmp_path / language))
+
+    vendored = {
+        "node/rukh_sdk.mjs": SDK / "node" / "rukh_sdk.mjs",
+        "sh/lib/rukh-sh": SDK / "sh" / "rukh_sh.py",
+        "sh/lib/rukh.sh": SDK / "sh" / "rukh.sh",
+    }
+    for name, source in vendored.items():
+        assert source.read_bytes() == (tmp_path / name).read_bytes()
+    modes = {name: stat.S_IMODE((tmp_path / name).stat().st_mode) for name in vendored}
+    assert {"node/rukh_sdk.mjs": 0o644, "sh/lib/rukh-sh": 0o755, "sh/lib/rukh.sh": 0o644} == modes
+
+
+@pytest.mark.requirement("RK-AUTHOR-040")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_placeholder_is_left_and_the_application_names_itself(tmp_path: Path, language: str) -> None:
+    made = tmp_path / "made"
+    words = ["new", "acme.hello", "--lang", language, "--out", str(made)]
+    assert 0 == Application("brand", "1").run([os.fsencode(word) for word in words])
+    for name in files(made):
+        assert [] == re.findall(r"\{\{\w*\}\}", (made / name).read_text(encoding="utf-8"))
+
+    assert "brand test ." in (made / "README.md").read_text(encoding="utf-8")
+    assert "rukh test" not in (made / "README.md").read_text(encoding="utf-8")
+
+
+# name of the package: the first word of its command
+WORDS = {
+    "acme.hello": "hello",
+    "acme.tools.hello-world": "hello-world",
+    "acme.test": "acme-test",
+    "acme.new": "acme-new",
+    f"a.{'b' * 32}": "b" * 32,
+    f"a.{'b' * 33}": "a-" + "b" * 30,
+    f"a.{'b' * 29}-{'c' * 20}": "a-" + "b" * 29,
+}
+
+
+@pytest.mark.requirement("RK-AUTHOR-043")
+@pytest.mark.parametrize("package", WORDS)
+def test_the_path_begins_with_a_word_that_is_free(run: Run, tmp_path: Path, package: str) -> None:
+    made = tmp_path / "made"
+    assert 0 == run("new", package, "--lang", "python", "--out", str(made))[0]
+    document = json.loads((made / "rukh-extension.json").read_bytes())
+
+    assert WORDS[package] == document["commands"][0]["path"][0]
+    assert WORDS[package] not in RESERVED_WORDS
+    assert 0 == run("check", str(made / "rukh-extension.json"))[0]
+
+
+@pytest.mark.requirement("RK-AUTHOR-041")
+@pytest.mark.parametrize(
+    "package", ["acme", "Acme.hello", "acme.", "acme.hello/add", "", "acme.héllo", "../x.y"]
+)
+def test_a_name_that_is_no_package_is_refused_and_nothing_is_written(
+    run: Run, tmp_path: Path, package: str
+) -> None:
+    made = tmp_path / "made"
+    shown = run("new", package, "--lang", "sh", "--out", str(made), "--json")
+
+    assert (64, "RKX018", False) == (shown[0], rule(shown), made.exists())
+
+
+@pytest.mark.requirement("RK-AUTHOR-041")
+def test_a_directory_that_holds_anything_is_refused_and_left_as_it_is(run: Run, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / ".hidden").write_text("kept")
+    shown = run("new", "acme.hello", "--lang", "sh", "--out", str(made), "--json")
+    assert (64, "RKX017", [".hidden"]) == (shown[0], rule(shown), files(made))
+
+    (made / ".hidden").unlink()
+    assert 0 == run("new", "acme.hello", "--lang", "sh", "--out", str(made))[0]
+
+
+@pytest.mark.requirement("RK-AUTHOR-041")
+def test_a_directory_that_cannot_be_one_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    for out in ("file", "file/made", "\udcff" * 3000):
+        shown = run("new", "acme.hello", "--lang", "sh", "--out", out, "--json")
+        assert 64 == shown[0]
+        assert rule(shown) in ("RKX019", "RKL008")
+    assert "kept" == (tmp_path / "file").read_text()
+
+
+def test_a_language_that_is_not_there_names_those_that_are(run: Run) -> None:
+    shown = run("new", "acme.hello", "--lang", "perl", "--out", "made", "--json")
+
+    assert (64, "RKL028") == (shown[0], rule(shown))
+    assert "'python', 'node', 'sh'" in shown[2]
+
+
+@pytest.mark.requirement("RK-AUTHOR-040")
+def test_every_template_is_used_and_every_placeholder_is_known() -> None:
+    rows = [*scaffold._COMMON, *(row for rows in scaffold._FILES.values() for row in rows)]
+    used = {source for source, _name, _mode in rows}
+    there = {str(path.relative_to(SDK)) for path in (SDK / "templates").rglob("*") if path.is_file()}
+
+    assert there == {source for source in used if source.startswith("templates/")}
+    known = set(scaffold._values("acme.hello", "sh", "rukh"))
+    named = {
+        name for source in there for name in scaffold._PLACEHOLDER.findall((SDK / source).read_text("utf-8"))
+    }
+    assert set() == named - known

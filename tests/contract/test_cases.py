@@ -1,0 +1,191 @@
+"""The cases file: closed, checked against the descriptor, one fault named with its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rukh.contract.cases import SURFACES, command_of, read_cases
+from rukh.values.errors import RukhError
+from tests.support.releases import descriptor
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).parents[2] / "spec/schemas/cases-1.schema.json").read_text("utf-8"))
+)
+
+
+def command(identifier: str, **changes: Any) -> dict[str, Any]:
+    execute: dict[str, Any] = {
+        "mapping": {"kind": "managed", "entry": f"m:{identifier}"},
+        "result": {"kind": "text"},
+        "requires": {"environment": ["PLACE"]},
+    }
+    base = {"id": identifier, "path": ["m", identifier], "execute": execute, "machine": {"eligible": True}}
+    return {**base, **changes}
+
+
+STRUCTURED = {
+    "mapping": {"kind": "managed", "entry": "m:data"},
+    "result": {"kind": "structured", "schema": {}},
+}
+OPAQUE = {"mapping": {"kind": "passthrough", "program": ["bin/x"]}}
+DESCRIPTOR = descriptor(
+    "acme.m",
+    commands=[
+        command("early", path=["m", "data", "deep"]),
+        command("say", aliases=[["s"]]),
+        command("data", execute=STRUCTURED),
+        command("hidden", machine={"eligible": False}),
+        {"id": "opaque", "path": ["m", "opaque"], "execute": OPAQUE},
+        command("deep", path=["m", "say", "deep"]),
+    ],
+)
+GOOD: dict[str, Any] = {"name": "one", "argv": ["m", "say"]}
+
+
+def document(case: Any = None, **changes: Any) -> bytes:
+    whole = {"format": "rukh.cases/1", "cases": [GOOD if case is None else case], **changes}
+    return json.dumps(whole).encode()
+
+
+def refusal(data: bytes) -> RukhError:
+    with pytest.raises(RukhError) as refused:
+        read_cases(data, DESCRIPTOR)
+    return refused.value
+
+
+# name: (case, rule, place); each differs in one thing from a case that is accepted.
+WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
+    "no name": ({"argv": ["m"]}, "RKX003", "/cases/0"),
+    "an empty name": ({**GOOD, "name": ""}, "RKX006", "/cases/0/name"),
+    "a name of two lines": ({**GOOD, "name": "a\nb"}, "RKX006", "/cases/0/name"),
+    "an unknown member": ({**GOOD, "expects": {}}, "RKX002", "/cases/0/expects"),
+    "words that are text": ({**GOOD, "argv": "m say"}, "RKX004", "/cases/0/argv"),
+    "no words": ({**GOOD, "argv": []}, "RKX007", "/cases/0/argv"),
+    "neither words nor a command": ({"name": "x"}, "RKX010", "/cases/0"),
+    "words and a command": ({**GOOD, "command": "say"}, "RKX010", "/cases/0"),
+    "words and inputs": ({**GOOD, "inputs": {}}, "RKX010", "/cases/0/inputs"),
+    "inputs of a passthrough program": ({"name": "x", "command": "opaque"}, "RKX010", "/cases/0/command"),
+    "no such command": ({"name": "x", "command": "sya"}, "RKX011", "/cases/0/command"),
+    "a command that is no id": ({"name": "x", "command": "Say"}, "RKX014", "/cases/0/command"),
+    "no time": ({**GOOD, "seconds": 0}, "RKX008", "/cases/0/seconds"),
+    "too much time": ({**GOOD, "seconds": 3601}, "RKX008", "/cases/0/seconds"),
+    "an unknown surface": ({**GOOD, "surfaces": ["agents"]}, "RKX005", "/cases/0/surfaces/0"),
+    "a surface twice": ({**GOOD, "surfaces": ["agent", "agent"]}, "RKX009", "/cases/0/surfaces/1"),
+    "no surface": ({**GOOD, "surfaces": []}, "RKX007", "/cases/0/surfaces"),
+    "an agent for what is not eligible": (
+        {"name": "x", "command": "hidden", "surfaces": ["agent"]}, "RKX013", "/cases/0/surfaces"),
+    "an unknown expectation": ({**GOOD, "expect": {"exitcode": 1}}, "RKX002", "/cases/0/expect/exitcode"),
+    "an unknown outcome": ({**GOOD, "expect": {"outcome": "success"}}, "RKX005", "/cases/0/expect/outcome"),
+    "an unknown reason": ({**GOOD, "expect": {"reason": "no_milk"}}, "RKX005", "/cases/0/expect/reason"),
+    "a status beyond": ({**GOOD, "expect": {"exitCode": 256}}, "RKX008", "/cases/0/expect/exitCode"),
+    "data of a text command": ({**GOOD, "expect": {"data": {}}}, "RKX013", "/cases/0/expect/data"),
+    "text of a data command": (
+        {"name": "x", "command": "data", "expect": {"text": ""}}, "RKX013", "/cases/0/expect/text"),
+    "stdout of a managed command": ({**GOOD, "expect": {"stdout": ""}}, "RKX013", "/cases/0/expect/stdout"),
+    "an outcome of a passthrough program": (
+        {"name": "x", "argv": ["m", "opaque"], "expect": {"outcome": "rejected"}}, "RKX013", "/cases/0/expect/outcome"),
+    "an outcome of no command": (
+        {"name": "x", "argv": ["nowhere"], "expect": {"reason": "denied"}}, "RKX013", "/cases/0/expect/reason"),
+}  # fmt: skip
+
+RIGHT: dict[str, dict[str, Any]] = {
+    "words": GOOD,
+    "everything": {**GOOD, "stdin": "x", "seconds": 3600, "surfaces": ["agent", "terminal"], "expect": {
+        "outcome": "command_failed", "exitCode": 255, "reason": "command", "messageContains": "m\n", "text": "",
+        "stderrContains": "x"}},
+    "a command": {"name": "x", "command": "say", "inputs": {"No-Id": None}},
+    "data": {"name": "x", "command": "data", "expect": {"data": None}},
+    "a hidden one in the terminal": {"name": "x", "command": "hidden", "surfaces": ["terminal"]},
+    "a passthrough program": {"name": "x", "argv": ["m", "opaque", "-x"], "expect": {"stdout": "", "exitCode": 0}},
+    "words of no command": {"name": "x", "argv": ["nowhere"], "expect": {"exitCode": 65}},
+}  # fmt: skip
+# What only the descriptor can tell, and what no schema says of a list of two.
+LOOSER = {name for name, row in WRONG.items() if row[1] in ("RKX011", "RKX013")} | {
+    "a name of two lines", "inputs of a passthrough program", "an unknown reason"}  # fmt: skip
+
+
+@pytest.mark.requirement("RK-AUTHOR-050", "RK-AUTHOR-051")
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_case_is_refused_by_its_rule_at_its_place(name: str) -> None:
+    case, rule, place = WRONG[name]
+    refused = refusal(document(case))
+
+    assert (rule, place) == (refused.rule, refused.place)
+    assert refused.line == 1 and refused.column > 1 and refused.mend
+    assert (name in LOOSER) is SCHEMA.is_valid(json.loads(document(case)))
+
+
+@pytest.mark.requirement("RK-AUTHOR-050")
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_case_is_given_back(name: str) -> None:
+    (case,) = read_cases(document(RIGHT[name]), DESCRIPTOR).cases
+
+    assert (RIGHT[name]["name"], tuple(RIGHT[name].get("surfaces", SURFACES))) == (case.name, case.surfaces)
+    SCHEMA.validate(json.loads(document(RIGHT[name])))
+
+
+# name: (document, rule, place)
+DOCUMENTS: dict[str, tuple[bytes, str, str]] = {
+    "no JSON": (b"{", "RKV002", ""),
+    "a member twice": (b'{"format":"rukh.cases/1","format":"rukh.cases/1","cases":[]}', "RKV003", ""),
+    "another format": (document(format="rukh.cases/2"), "RKX001", "/format"),
+    "no object": (b"[]", "RKX001", "/"),
+    "no cases": (b'{"format":"rukh.cases/1"}', "RKX003", "/"),
+    "no case": (document(cases=[]), "RKX007", "/cases"),
+    "a member more": (document(case_s=[]), "RKX002", "/case_s"),
+    "two of one name": (document(cases=[GOOD, GOOD]), "RKX009", "/cases/1/name"),
+    "a variable that nobody declares": (document(environment={"PLCE": "x"}), "RKX012", "/environment/PLCE"),
+    "a variable that is no name": (document(environment={"place": "x"}), "RKX014", "/environment/place"),
+    "a value that is no text": (document(environment={"PLACE": 1}), "RKX004", "/environment/PLACE"),
+}
+
+
+@pytest.mark.requirement("RK-AUTHOR-050", "RK-AUTHOR-051")
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_wrong_document_is_refused_by_its_rule_at_its_place(name: str) -> None:
+    data, rule, place = DOCUMENTS[name]
+    refused = refusal(data)
+
+    assert (rule, place) == (refused.rule, refused.place)
+    assert 64 == refused.exit_code
+
+
+@pytest.mark.requirement("RK-AUTHOR-050")
+def test_the_first_fault_names_the_nearest_member_its_line_and_how_many_more_there_are() -> None:
+    data = b'{"format": "rukh.cases/1", "cases": [\n  {"name": "x",\n   "agrv": [], "expect": {"exitCode": -1}}]}'
+    refused = refusal(data)
+
+    assert ("RKX002", 3, 4) == (refused.rule, refused.line, refused.column)
+    assert 'did you mean "argv"?' == refused.mend
+    assert refused.message.endswith("(and 1 more)")
+
+
+@pytest.mark.requirement("RK-AUTHOR-051")
+def test_declared_variables_are_taken() -> None:
+    cases = read_cases(document(environment={"PLACE": "~/x"}), DESCRIPTOR)
+
+    assert {"PLACE": "~/x"} == cases.environment
+
+
+@pytest.mark.parametrize(
+    ("words", "identifier", "used"),
+    [
+        (["m", "say", "x"], "say", 2),
+        (["s", "x"], "say", 1),
+        (["m", "say", "deep"], "deep", 3),
+        (["m", "data", "deep"], "early", 3),
+        (["m"], None, 0),
+        (["x", "m", "say"], None, 0),
+    ],
+)
+def test_words_lead_to_the_command_of_the_longest_path(
+    words: list[str], identifier: str | None, used: int
+) -> None:
+    found, count = command_of(words, DESCRIPTOR)
+
+    assert (identifier, used) == (found and found["id"], count)

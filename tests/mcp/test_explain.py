@@ -1,0 +1,537 @@
+"""`mcp tools --explain`: what it says of a command is what list and call then do, over every way to be no tool."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rukh.contract import candidate, policy, projection
+from rukh.contract.profile import read_owner_profile
+from rukh.host import invocation
+from rukh.host.invocation import Host
+from rukh.host.ledger import StoreLedger, apply_owner_part
+from rukh.host.spawner import Spawner
+from rukh.mcp import conditions, endpoint
+from rukh.mcp.endpoint import EndpointHost, attach, binding_of
+from rukh.mcp.explain import CONDITIONS, explain
+from rukh.mcp.listing import Listing
+from rukh.mcp.ports import VisibilityUnavailable
+from rukh.sources import staging
+from rukh.sources.install import Installer
+from rukh.store.home import open_home
+from rukh.store.store import Store
+from rukh.values.errors import RukhError
+from tests.support import echo
+from tests.support.homes import InstalledHome
+from tests.support.rawmcp import RawClient
+from tests.support.stubs import rows, succeeded
+
+SPEC = Path(__file__).parents[2] / "spec"
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((SPEC / "schemas" / "explain-1.schema.json").read_text("utf-8"))
+)
+PACKAGE = "acme.kit"
+
+
+def _command(identity: str, *, managed: bool = True, result: bool = True, **members: Any) -> dict[str, Any]:
+    mapping = {"kind": "managed", "entry": f"acme_kit:{identity}"}
+    if not managed:
+        mapping = {"kind": "passthrough", "program": ["raw.sh"]}  # type: ignore[dict-item]
+    execute: dict[str, Any] = {"mapping": mapping, **members.pop("execute", {})}
+    if result:
+        execute["result"] = {"kind": "text"}
+    return {"id": identity, "path": ["kit", identity], "summary": identity, "execute": execute, **members}
+
+
+ELIGIBLE = {"eligible": True, "requiredFeatures": ["command-result/1"]}
+OPERATION = {"operation": "state.get/1"}
+COMMANDS = [
+    _command("say", machine=ELIGIBLE),
+    _command("shy", machine={"eligible": False, "requiredFeatures": ["command-result/1"]}),
+    _command("plain"),
+    _command("asks", machine={**ELIGIBLE, "interaction": "required"}),
+    _command("maybe", machine={**ELIGIBLE, "interaction": "optional"}),
+    _command("raw", managed=False, result=False),
+    _command("reads", execute={"stdin": "bytes"}),
+    _command("mute", result=False),
+    _command("wants", machine=ELIGIBLE, execute={"requires": {"operations": [OPERATION]}}),
+]
+FILES = {"acme_kit.py": "", "raw.sh": "#!/bin/true\n"}
+SELECTIONS = {
+    "by package": 'packages = ["acme.kit"]',
+    "by command": 'commands = ["acme.kit/say", "acme.kit/wants"]',
+    "nothing": "",
+}
+RULES = {
+    "allowed": 'actors = ["agent:desk"]\ncommands = ["acme.kit/*"]\ndecision = "allow"',
+    "allowed to another": 'actors = ["agent:other"]\ncommands = ["*"]\ndecision = "allow"',
+    "denied": 'actors = ["*"]\ncommands = ["acme.kit/say"]\ndecision = "deny"\n\n[[rules]]\naction = "run"\n'
+    'actors = ["*"]\ncommands = ["*"]\ndecision = "allow"',
+}
+OWNER = """
+format = "rukh.profile/1"
+[presets.assistant]
+deadline = "30s"
+budget = {{ calls = {calls} }}
+[endpoints.desk]
+transport = "stdio"
+namespace = "acme.desk"
+preset = "assistant"
+actor = "agent:{actor}"
+{selection}
+[[rules]]
+action = "run"
+{rule}
+[[rules]]
+action = "install"
+actors = ["user:local"]
+packages = ["*"]
+decision = "allow"
+"""
+
+
+class Kit:
+    """A home of one case: what the owner wrote, and what became of it since."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.store = Store(open_home(self.path, create=False))
+
+    def apply(self, *, calls: int = 100, actor: str = "desk", selection: str = "by package", rule: str = "allowed",
+              issue: bool = True) -> None:  # fmt: skip
+        text = OWNER.format(calls=calls, actor=actor, selection=SELECTIONS[selection], rule=RULES[rule])
+        apply_owner_part(StoreLedger(self.store), self.store.home, read_owner_profile(text))
+        if issue:
+            active = StoreLedger(self.store).active()
+            binding = binding_of(active, "desk")
+            self.store.tasks.issue(
+                "desk", binding, binding["calls"], binding["windowMs"], subject="user:local"
+            )
+
+    def run(self, sql: str) -> None:
+        with self.store.database.write("FULL") as tx:
+            tx.run(sql)
+
+    def release(self) -> Path:
+        active = StoreLedger(self.store).active()
+        return Path(self.store.home.at("releases", active.profile["packages"][PACKAGE]["tree"]))
+
+    def spoil(self, name: str) -> None:
+        path = self.release() / name
+        path.chmod(0o644)
+        path.write_text(path.read_text() + "\n")
+
+    def explained(self, command: str = "say", served: str = "desk") -> dict[str, Any]:
+        active = StoreLedger(self.store).active()
+        identity = command if "/" in command else f"{PACKAGE}/{command}"
+        document = explain(self.store, active, identity, served, program="rukh", now=NOW)
+        SCHEMA.validate(document)
+        return document
+
+    def listed(self, command: str) -> str | None:
+        """The name under which a host that serves the endpoint lists the command."""
+        try:
+            listing = Listing(self._host().view("desk", math.inf))
+        except VisibilityUnavailable:
+            return None
+        found = [name for name in listing.names if listing.identity(name) == f"{PACKAGE}/{command}"]
+        return found[0] if found else None
+
+    def admits(self, command: str) -> bool:
+        """Whether that host lets a call of it start."""
+        try:
+            host = self._host()
+            view = host.view("desk", math.inf)
+        except (RukhError, VisibilityUnavailable):
+            return False
+        envelope = host.invoke(view, f"{PACKAGE}/{command}", {}, host.new_cancel()).envelope
+        return bool(envelope["outcome"] == "succeeded")
+
+    def _host(self) -> EndpointHost:
+        host = Host(self.store, cast(Any, object()))  # never asked: `run` is not the real one
+        return EndpointHost(host, attach(self.store, "desk", "rukh"))
+
+
+NOW = 1_900_000_000_000
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the kit installed and nothing said about it."""
+    home = InstalledHome(tmp_path_factory.mktemp("kit"), PACKAGE)
+    home.install(FILES, commands=COMMANDS)
+    return Path(home.path)
+
+
+@contextmanager
+def copied(original: Path, to: Path) -> Iterator[Kit]:
+    path = to / "home"
+    shutil.copytree(original, path, symlinks=True)
+    kit = Kit(path)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(invocation, "run", lambda *_given, **_more: succeeded())
+            yield kit
+    finally:
+        kit.store.close()
+        shutil.rmtree(path)
+
+
+@pytest.fixture
+def kit(original: Path, tmp_path: Path) -> Iterator[Kit]:
+    with copied(original, tmp_path) as found:
+        yield found
+
+
+def unmet(document: dict[str, Any]) -> dict[str, str]:
+    """Rule by condition of what is unmet."""
+    return {each["condition"]: each["rule"] for each in document["conditions"] if each["state"] == "unmet"}
+
+
+def unknown(document: dict[str, Any]) -> set[str]:
+    return {each["condition"] for each in document["conditions"] if each["state"] == "unknown"}
+
+
+def condition(document: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (each for each in document["conditions"] if each["condition"] == name)
+    return cast(dict[str, Any], found)
+
+
+# name: (what happened, the command, the conditions that are unmet with their rules, tool, admitted)
+Happened = Callable[[Kit], None]
+
+
+def revoke(kit: Kit) -> None:
+    ((key, _),) = kit.store.trust.keys(PACKAGE)
+    kit.store.trust.revoke_key(PACKAGE, key, subject="user:local")
+
+
+def steps(*each: Happened) -> Happened:
+    """One after the other."""
+
+    def all_of_them(kit: Kit) -> None:
+        for step in each:
+            step(kit)
+
+    return all_of_them
+
+
+CASES: dict[str, tuple[Happened, str, dict[str, str], bool, bool]] = {
+    "all is well": (lambda kit: kit.apply(), "say", {}, True, True),
+    "it may ask, and need not": (lambda kit: kit.apply(), "maybe", {}, True, True),
+    "named by itself": (lambda kit: kit.apply(selection="by command"), "say", {}, True, True),
+    "not eligible": (lambda kit: kit.apply(), "shy", {"eligible": "RKP011", "listed": "RKM012"}, False, False),
+    "says nothing of machines": (
+        lambda kit: kit.apply(), "plain", {"eligible": "RKP011", "listed": "RKM012"}, False, False,
+    ),
+    "needs a person": (
+        lambda kit: kit.apply(), "asks", {"interaction": "RKP012", "listed": "RKM012"}, False, False,
+    ),
+    "an opaque program": (
+        lambda kit: kit.apply(),
+        "raw",
+        {"managed": "RKP013", "eligible": "RKP011", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "reads its input": (
+        lambda kit: kit.apply(),
+        "reads",
+        {"stdin": "RKD028", "eligible": "RKP011", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "declares no result": (
+        lambda kit: kit.apply(),
+        "mute",
+        {"result": "RKD026", "eligible": "RKP011", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "wants an operation": (lambda kit: kit.apply(), "wants", {"support": "RKA009"}, True, False),
+    "no such command": (lambda kit: kit.apply(), "sya", {"command": "RKP010", "listed": "RKM012"}, False, False),
+    "selected by nothing": (
+        lambda kit: kit.apply(selection="nothing"),
+        "say",
+        {"selected": "RKM012", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "another is selected": (
+        lambda kit: kit.apply(selection="by command"),
+        "maybe",
+        {"selected": "RKM012", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "no rule": (lambda kit: kit.apply(rule="allowed to another"), "say", {"rule": "RKA001"}, True, False),
+    "a rule denies": (lambda kit: kit.apply(rule="denied"), "say", {"rule": "RKA001"}, True, False),
+    "a rule denies another": (lambda kit: kit.apply(rule="denied"), "maybe", {}, True, True),
+    "no budget": (lambda kit: kit.apply(calls=0), "say", {"budget": "RKA004"}, True, False),
+    "the actor was changed behind the task": (
+        steps(lambda kit: kit.apply(), lambda kit: kit.apply(actor="other", issue=False)), "say", {}, True, True,
+    ),
+    "the signer was revoked": (
+        steps(lambda kit: kit.apply(), revoke), "say", {"trusted": "RKA011"}, True, False,
+    ),
+    "the files are gone": (
+        steps(lambda kit: kit.apply(), lambda kit: shutil.rmtree(kit.release())),
+        "say",
+        {"present": "RKH004", "unmodified": "RKT063"},
+        True,
+        False,
+    ),
+    "a file was changed": (
+        steps(lambda kit: kit.apply(), lambda kit: kit.spoil("acme_kit.py")),
+        "say",
+        {"unmodified": "RKT063"},
+        True,
+        True,
+    ),
+    "the descriptor was changed": (
+        steps(lambda kit: kit.apply(), lambda kit: kit.spoil("rukh-extension.json")),
+        "say",
+        {"unmodified": "RKT063"},
+        True,
+        True,
+    ),
+    "a stored tool is missing": (
+        steps(lambda kit: kit.apply(), lambda kit: kit.run("DELETE FROM tail")),
+        "say",
+        {"listed": "RKS006"},
+        False,
+        False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.requirement("RK-EXPL-001", "RK-EXPL-002", "RK-EXPL-003", "RK-EXPL-004", "RK-EXPL-005")
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_explained_is_what_list_and_call_do(kit: Kit, case: str) -> None:
+    happened, command, expected, tool, admitted = CASES[case]
+    happened(kit)
+    document = kit.explained(command)
+    assert unmet(document) == expected
+    assert (document["tool"], document["admitted"]) == (tool, admitted)
+    assert document.get("name") == kit.listed(command)
+    assert (document["tool"] and kit.admits(command)) is admitted
+
+
+@pytest.mark.requirement("RK-EXPL-001")
+def test_the_walk_is_the_table_of_the_page_whatever_is_asked(kit: Kit) -> None:
+    kit.apply()
+    page = (SPEC / "explain.md").read_text("utf-8")
+    order = re.findall(r"^\| `([a-z]+)` \| the (?:next )?([a-z]+) \|", page, re.MULTILINE)
+    assert [(name, decides) for name, decides, _, _ in CONDITIONS] == order
+    for command, served in [
+        ("say", "desk"),
+        ("sya", "desk"),
+        ("say", "nowhere"),
+        ("acme.none/x", "nowhere"),
+    ]:
+        document = kit.explained(command, served)
+        assert [each["condition"] for each in document["conditions"]] == [name for name, _ in order]
+
+
+@pytest.mark.requirement("RK-EXPL-006", "RK-EXPL-008")
+def test_what_is_not_there_is_explained_too(kit: Kit) -> None:
+    """Nothing installed, nothing selected: what can be looked at is, and the rest is unknown, never met."""
+    kit.apply()
+    stranger = kit.explained("acme.nought/say")
+    assert unmet(stranger) == {
+        "trusted": "RKT008", "installed": "RKP010", "active": "RKP010", "selected": "RKM012", "listed": "RKM012",
+    }  # fmt: skip
+    met = {"endpoint", "preset", "task", "budget"}
+    assert unknown(stranger) == {name for name, *_ in CONDITIONS} - set(unmet(stranger)) - met
+    assert "install acme.nought" in condition(stranger, "installed")["mend"]
+    typo = kit.explained("acme.kti/say")
+    assert condition(typo, "active")["mend"] == "did you mean acme.kit?"
+    assert condition(kit.explained("sya"), "command")["mend"] == "did you mean acme.kit/say?"
+    nowhere = kit.explained("say", "dusk")
+    assert unmet(nowhere) == {"endpoint": "RKA005"}
+    assert "it has desk" in condition(nowhere, "endpoint")["found"]
+
+
+@pytest.mark.requirement("RK-EXPL-008")
+def test_a_package_that_was_removed_is_in_the_home_and_not_active(kit: Kit) -> None:
+    kit.apply(selection="nothing")
+    Installer(StoreLedger(kit.store), kit.store.home, lambda: NOW).remove(PACKAGE)
+    document = kit.explained("say")
+    assert condition(document, "installed")["state"] == "met"
+    assert condition(document, "active")["state"] == "unmet"
+    assert not document["tool"]
+
+
+@pytest.mark.requirement("RK-EXPL-002")
+def test_the_rule_that_decides_is_named_by_its_number(kit: Kit) -> None:
+    kit.apply(rule="denied")
+    denied, allowed = condition(kit.explained("say"), "rule"), condition(kit.explained("maybe"), "rule")
+    assert (denied["place"], "in front of rule 1" in denied["mend"]) == ("/rules/0", True)
+    assert allowed["found"] == "rule 2 allows agent:desk"
+    kit.apply(rule="allowed to another")
+    nobody = condition(kit.explained("say"), "rule")
+    assert (nobody["place"], 'actors = ["agent:desk"]' in nobody["mend"]) == ("/rules", True)
+
+
+@pytest.mark.requirement("RK-EXPL-002")
+def test_without_a_task_the_rule_is_asked_for_whom_a_task_would_bind(kit: Kit) -> None:
+    kit.apply(issue=False)
+    document = kit.explained("say")
+    assert unmet(document) == {"task": "RKA002"}
+    assert condition(document, "task")["mend"] == "issue one: rukh task issue --endpoint desk"
+    assert condition(document, "rule")["found"] == "rule 1 allows agent:desk"
+    assert (document["tool"], document["admitted"]) == (True, False)
+
+
+@pytest.mark.requirement("RK-EXPL-004")
+def test_a_budget_that_is_used_up_and_a_window_that_passed_are_seen_as_a_call_sees_them(kit: Kit) -> None:
+    kit.apply(calls=1)
+    assert kit.admits("say")
+    assert (kit.explained("say")["admitted"], kit.admits("say")) == (False, False)
+    kit.run(f"UPDATE task SET window_ms = 1000, window_from_ms = {NOW - 1000} WHERE state = 'active'")
+    assert condition(kit.explained("say"), "budget")["found"] == "0 of 1 calls used"
+    kit.run(f"UPDATE task SET window_from_ms = {NOW - 999} WHERE state = 'active'")
+    assert unmet(kit.explained("say")) == {"budget": "RKA004"}
+
+
+@pytest.mark.requirement("RK-EXPL-001", "RK-EXPL-002")
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_descriptor_of_format_1_has_no_machine_contract_and_is_named_as_the_reason(
+    tmp_path: Path, number: int
+) -> None:
+    home = InstalledHome(tmp_path, PACKAGE)
+    command = _command("say", result=False)
+    home.install({"acme_kit.py": ""}, commands=[command], format=f"rukh.extension/{number}")
+    kit = Kit(Path(home.path))
+    kit.apply()
+    document = kit.explained("say")
+    of_format = {"format": "RKP011"} if number == 1 else {}
+    expected = {**of_format, "result": "RKD026", "eligible": "RKP011", "listed": "RKM012"}
+    assert (unmet(document), kit.listed("say")) == (expected, None)
+    kit.store.close()
+
+
+SETTINGS = st.fixed_dictionaries(
+    {
+        "calls": st.sampled_from([0, 1, 100]),
+        "actor": st.sampled_from(["desk", "other"]),
+        "selection": st.sampled_from(sorted(SELECTIONS)),
+        "rule": st.sampled_from(sorted(RULES)),
+        "issue": st.booleans(),
+    }
+)
+SINCE: dict[str, Happened] = {
+    "revoked": revoke,
+    "gone": lambda kit: shutil.rmtree(kit.release()),
+    "spoiled": lambda kit: kit.spoil("rukh-extension.json"),
+    "no tail": lambda kit: kit.run("DELETE FROM tail"),
+    "one export less": lambda kit: kit.run("DELETE FROM export WHERE identity = 'acme.kit/wants'"),
+    "replaced": lambda kit: kit.run("UPDATE task SET state = 'replaced'"),
+}
+
+
+@pytest.mark.requirement("RK-EXPL-003", "RK-EXPL-004")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=SETTINGS, then=SETTINGS, since=st.sets(st.sampled_from(sorted(SINCE)), max_size=2))
+def test_whatever_the_owner_did_the_explanation_is_what_happens(
+    original: Path, tmp_path: Path, first: dict[str, Any], then: dict[str, Any], since: set[str]
+) -> None:
+    with copied(original, tmp_path) as kit:
+        kit.apply(**first)
+        kit.apply(**then)
+        for name in sorted(since):
+            SINCE[name](kit)
+        served = kit.store.tasks.of_endpoint("desk") is not None
+        for command in ("say", "shy", "raw", "maybe", "wants"):
+            document = kit.explained(command)
+            if served:
+                assert document.get("name") == kit.listed(command)
+            assert document["admitted"] is (document["tool"] and kit.admits(command))
+
+
+@pytest.mark.requirement("RK-EXPL-005")
+def test_no_condition_has_a_rule_of_its_own() -> None:
+    """Each asks the function that publication, list or call ask: what it refuses there it refuses here."""
+    homes: dict[str, Any] = {
+        "fitted_tail": candidate,
+        "check_preset": candidate,
+        "selected_by": candidate,
+        "export_conditions": projection,
+        "deciding": policy,
+        "check_access": invocation,
+        "check_support": invocation,
+        "release_of": invocation,
+        "attach": endpoint,
+        "entry_of": endpoint,
+        "view_of": endpoint,
+        "verify_tree": staging,
+    }
+    for name, home in homes.items():
+        assert vars(conditions)[name] is vars(home)[name]
+
+
+# Through the program.
+
+
+@pytest.mark.requirement("RK-EXPL-006", "RK-EXPL-007", "RK-PAR-010")
+def test_the_verb_starts_nothing_writes_nothing_and_its_status_is_the_verdict(tmp_path: Path) -> None:
+    marker = tmp_path / "started"
+    home = InstalledHome(tmp_path)
+    home.install(
+        {"acme_echo.py": f"open({str(marker)!r}, 'w').close()\n" + echo.MODULE}, commands=echo.commands()
+    )
+    home.expose(allowed="acme.echo/say")
+    tables = (
+        "SELECT (SELECT count(*) FROM invocation), (SELECT count(*) FROM audit), "
+        "(SELECT sum(calls_used) FROM task)"
+    )
+    before = rows(home, tables)
+    words = ["mcp", "tools", "--endpoint", "desk", "--explain"]
+    with RawClient(home) as client:
+        names = client.names()
+    for command, status, admitted in [("say", 0, True), ("speak", 0, False), ("sya", 1, False)]:
+        plain = home.run(*words, f"acme.echo/{command}")
+        document = json.loads(home.run(*words, f"acme.echo/{command}", "--json").stdout)
+        SCHEMA.validate(document)
+        assert (plain.returncode, plain.stderr) == (status, b"")
+        assert (document["tool"], document["admitted"]) == (status == 0, admitted)
+        assert document.get("name") == names.get(f"acme-echo-{command}")
+        says = [each["says"] for each in document["conditions"]]
+        assert [line for line in plain.stdout.decode().splitlines() if any(each in line for each in says)]
+        assert all(each in plain.stdout.decode() for each in says)
+    assert b"mend: put" not in home.run(*words, "acme.echo/speak").stdout
+    assert (rows(home, tables), marker.exists()) == (before, False)
+
+
+@pytest.mark.requirement("RK-EXPL-007")
+@pytest.mark.parametrize(
+    ("identity", "status"), [("acme.echo/say", 0), ("acme.echo", 64), ("say", 64), ("", 64)]
+)
+def test_what_is_no_identity_is_a_fault_of_use(identity: str, status: int, tmp_path_factory: Any) -> None:
+    home = InstalledHome(tmp_path_factory.mktemp("use"))
+    home.install(echo.FILES, commands=echo.commands())
+    home.expose()
+    done = home.run("mcp", "tools", "--endpoint", "desk", "--explain", identity)
+    assert (done.returncode, b"RKL028" in done.stderr) == (status, status == 64)
+
+
+@pytest.mark.requirement("RK-EXPL-006")
+def test_explaining_needs_no_spawner(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_given: Any, **_more: Any) -> Any:
+        raise AssertionError("a process was started")
+
+    kit.apply()
+    monkeypatch.setattr(Spawner, "start", never)
+    monkeypatch.setattr("os.posix_spawn", never)
+    assert kit.explained("say")["tool"]
