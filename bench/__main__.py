@@ -19,6 +19,7 @@ from typing import Any
 from bench.baseline_child import Ledger, call
 from bench.contract import result_validation
 from bench.home import ENDPOINT, PACKAGE, RUKH, BenchHome
+from bench.mcp_load import mcp_16, mcp_memory, mcp_page
 from bench.measure import Figure, interleaved, table, write_json
 from bench.peer import Peer
 from bench.publication import publication
@@ -139,6 +140,15 @@ class Bench:
     def publication(self, rounds: int) -> Figure:
         return publication(self.base, rounds)
 
+    def mcp_16(self, rounds: int) -> Figure:
+        return mcp_16(self.home, self.child, self.tools, rounds)
+
+    def mcp_page(self, rounds: int) -> Figure:
+        return mcp_page(self.base, rounds)
+
+    def mcp_memory(self, rounds: int) -> Figure:
+        return mcp_memory(self.base, rounds)
+
 
 # id: (method, rounds of an ordinary run)
 FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
@@ -149,6 +159,9 @@ FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
     "result-validation": (Bench.result_validation, 40),
     "check-200": (Bench.wide_check, 20),
     "publication": (Bench.publication, 5),
+    "mcp-16": (Bench.mcp_16, 40),
+    "mcp-page": (Bench.mcp_page, 400),
+    "mcp-memory": (Bench.mcp_memory, 5),
 }
 
 

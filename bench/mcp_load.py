@@ -140,6 +140,7 @@ def mcp_16(home: BenchHome, child: Mapping[str, Any], tools: Path, rounds: int) 
 def mcp_page(base: Path, rounds: int) -> Figure:
     """Seconds for a first page of 32 tools: ours where 10,000 can be seen, the baseline where 32 can."""
     servers = [WideHome(base / f"page-{count}", count).server() for count in (MANY, COMMANDS)]
+    assert [len(server.tools()) for server in servers] == [MANY, COMMANDS]
 
     def page(server: Burst) -> Callable[[], None]:
         def ask() -> None:

@@ -12,30 +12,42 @@ The core imposes no executable: the reference CLI in `rukh.reference` is such an
 from __future__ import annotations
 
 import os
-import re
 import sys
-
-from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import NoReturn
-
-_NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class Application:
     """One named command line. `program` is the argument vector that starts it again, for pasted configurations.
 
-    Raises RKL027 for a name that is no word of lower-case letters, digits and hyphens.
+    `exit_codes` gives classes of outcomes another exit status, by the class's name in the registry: {"denied": 3}.
+    Raises RKL027 for a name that is no word of lower-case letters, digits and hyphens, RKL032 for a class that there is
+    not, and RKL033 for a number that a class cannot have. RK-CLI-080
     """
 
-    def __init__(self, name: str, version: str, *, program: list[str] | None = None) -> None:
-        if _NAME.fullmatch(name) is None:
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        *,
+        program: list[str] | None = None,
+        exit_codes: Mapping[str, int] | None = None,
+    ) -> None:
+        if not _is_name(name):
+            from rukh.values.errors import RukhError
+
             raise RukhError("RKL027", f"{name!r} is no name of an application", mend="use [a-z][a-z0-9-]*")
         self.name = name
         self.version = version
         self.program = program
+        self.exits: dict[int, int] = {}
+        if exit_codes:
+            from rukh.cli.exits import overrides
+
+            self.exits = overrides(exit_codes)
 
     def run(self, argv: list[bytes] | None = None) -> int:
         """Run one command line (without the program's own name); the exit status.
@@ -47,7 +59,7 @@ class Application:
         open_missing_streams()
         words = [os.fsencode(word) for word in sys.argv[1:]] if argv is None else argv
         program = self.program or this_program()
-        return run(self.name, self.version, program, words, os.environ)
+        return run(self.name, self.version, program, words, os.environ, self.exits)
 
     def main(self) -> NoReturn:
         """Run this process's command line and leave with its exit status.
@@ -67,6 +79,10 @@ class Application:
 
             die_by(-status)
         os._exit(status)
+
+
+def _is_name(name: str) -> bool:
+    return name.isascii() and name[:1].islower() and not name.strip("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 def open_missing_streams() -> None:

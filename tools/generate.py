@@ -30,7 +30,11 @@ def constants(registry: dict[str, Any]) -> str:
     """The numbers and closed lists, for every path."""
     lines = [HEADER.format(what="closed lists, codes and limits"), "# Exit codes of the command line.\n"]
     lines += [f"EXIT_{name.upper()} = {code}\n" for name, code in registry["exitCodes"].items()]
-    lines.append("\n# JSON-RPC error codes of MCP over stdio.\n")
+    lines.append(
+        "\n# The same by the name of the class, which an application may give another number.\nEXIT_CODES = {\n"
+    )
+    lines += [f'    "{name}": {code},\n' for name, code in registry["exitCodes"].items()]
+    lines.append("}\n\n# JSON-RPC error codes of MCP over stdio.\n")
     lines += [f"RPC_{name.upper()} = {code}\n" for name, code in registry["jsonRpcErrors"].items()]
     lines.append("\n# Limits, each with its unit and its reason.\n")
     for name, limit in registry["limits"].items():

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ MORE_BYTES = 8 << 20
 _PROCESSES = IN_FLIGHT + 3
 # A call's thread and supervisor may outlive its answer by a moment; so many round trips are more than a moment.
 _ROUND_TRIPS = 5_000
+# Seconds without any answer: more than any call takes, for a call that never is answered.
+_PATIENCE = 60
 _RUKH = os.path.join(os.path.dirname(sys.executable), "rukh")
 _PACKAGE = "load.echo"
 _META = {
@@ -160,6 +163,7 @@ class Client:
         )
         self.pid = self._process.pid
         self._number = 0
+        self._rest = b""
         self._waiting: dict[int, str] = {}
         self._name = self._asked("tools/list")["tools"][0]["name"]
 
@@ -228,9 +232,15 @@ class Client:
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.endswith(b"\n"):
-            raise Fault(f"the server has ended; {len(self._waiting)} calls were not answered")
+        descriptor = self._process.stdout.fileno()
+        while b"\n" not in self._rest:
+            if not select.select([descriptor], [], [], _PATIENCE)[0]:
+                raise Fault(f"no answer for {_PATIENCE} seconds; {len(self._waiting)} calls wait")
+            data = os.read(descriptor, 1 << 16)
+            if not data:
+                raise Fault(f"the server has ended; {len(self._waiting)} calls were not answered")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
         message: dict[str, Any] = json.loads(line)
         return message
 

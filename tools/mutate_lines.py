@@ -14,6 +14,8 @@ workers. An independent reading of each line says which answer it may get:
     a line with an id         one answer with that id, or one without where the id is in flight, or none: cancelled
     a line without one        one answer without id, or none for what is never answered
 
+and the types of the `mcp` package say whether it is a message of the protocol at all.
+
 Between batches nothing may be left in the session, and no more memory may be held than after the first batches. Prints
 one line; a fault shows the seed, the batch and its last line, and exits 1.
 """
@@ -32,6 +34,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from mcp_types import jsonrpc_message_adapter
 from mcp_types.methods import validate_server_result
 
 from rukh.mcp.adapter import Adapter
@@ -45,6 +48,8 @@ _MORE_BLOCKS = 3_000
 _MORE_BYTES = 24 << 20
 _WARM_UP = 50
 _VERSION = "2026-07-28"
+# method: a member that only its result has
+_RESULTS = {"server/discover": "supportedVersions", "tools/list": "tools", "tools/call": "content"}
 
 
 class Fault(AssertionError):
@@ -92,6 +97,7 @@ class Line:
         self._in_flight = 0
         self._cancels = 0
         self._number = 0
+        self._forms: set[tuple[Any, ...]] = set()
         self.answers = 0
         self.names = self._first_names()
         self._results = [self._first_result(kind) for kind in range(NUMBER_OF_KINDS)]
@@ -181,12 +187,33 @@ class Line:
         if not line.endswith(b"\n") or line.count(b"\n") != 1:
             raise Fault(f"an answer is no line: {line[:200]!r}")
         message = json.loads(line)
+        if message.get("id") in self._known:
+            self._judge_known(message["id"], line)
+            return
+        self._judge_form(message)
         if "id" not in message:
             self._judge_without_id(message)
-        elif message["id"] in self._known:
-            self._judge_known(message["id"], line)
         else:
             self._judge_with_id(message["id"])
+
+    def _judge_form(self, message: dict[str, Any]) -> None:
+        """By the package's types: every result, and one error of each form, since its texts change nothing there."""
+        try:
+            if "error" not in message:
+                method = next(name for name, member in _RESULTS.items() if member in message["result"])
+                validate_server_result(method, _VERSION, message["result"])
+            elif self._is_new(message):
+                jsonrpc_message_adapter.validate_python({"id": None, **message}, strict=True)
+        except (KeyError, StopIteration, ValueError) as error:
+            raise Fault(f"an answer is no message of the protocol: {message}") from error
+
+    def _is_new(self, message: dict[str, Any]) -> bool:
+        error = message["error"]
+        kinds = (type(error["code"]), type(error["message"]), type(error["data"]["code"]))
+        form = (error["code"], *kinds, *sorted(message), *sorted(error["data"]))
+        new = form not in self._forms
+        self._forms.add(form)
+        return new
 
     def _judge_known(self, identifier: str, line: bytes) -> None:
         kind = self._known.pop(identifier)

@@ -18,8 +18,9 @@ from rukh.values.front import front
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rukh.cli.argv import decode_argv
     from rukh.cli.help import command_help, group_help, root_help, unknown_command
-    from rukh.cli.lexer import CoreOptions, Globals, Lexed, argv_for, decode_argv, lex, split_core
+    from rukh.cli.lexer import CoreOptions, Lexed, lex
     from rukh.cli.present import (
         error_json,
         error_text,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         result_json,
         result_text,
     )
+    from rukh.cli.reading import Globals, split_core
+    from rukh.cli.saying import argv_for
     from rukh.cli.text import columns, pad, printable, quote, wrap
 
 __all__ = [
@@ -60,11 +63,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "argv": "decode_argv",
     "help": "command_help group_help root_help unknown_command",
-    "lexer": "CoreOptions Globals Lexed argv_for decode_argv lex split_core",
+    "lexer": "CoreOptions Lexed lex",
     "present": (
         "error_json error_text exit_code failure_json failure_text json_document result_json result_text"
     ),
+    "reading": "Globals split_core",
+    "saying": "argv_for",
     "text": "columns pad printable quote wrap",
 }
 

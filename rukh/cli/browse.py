@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from rukh.cli.help import command_help, group_help, root_help, unknown_command
-from rukh.cli.lexer import leading_words
+from rukh.cli.argv import leading_words
+from rukh.cli.help import command_help, group_help, root_help, run_help, unknown_command
 from rukh.cli.output import STDERR, STDOUT, output_form, write_err, write_out
+from rukh.cli.paint import bold, painted
 from rukh.cli.words import BUILT
 from rukh.store.home import exists, open_home
 from rukh.store.store import Store
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
     from rukh.store.profiles import Active
 
 _WIDTH = 80
+# What is written longer in `COLUMNS` is no width of anything.
+_COLUMNS_DIGITS = 4
 
 
 def terminal_width(descriptor: int) -> int:
-    """The columns of a terminal, or 80 where there is none."""
+    """The columns that `COLUMNS` names, else those of the terminal, or 80 where there is none. RK-CLI-071"""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and len(named) <= _COLUMNS_DIGITS and int(named) > 0:
+        return int(named)
     try:
         return os.get_terminal_size(descriptor).columns or _WIDTH
     except OSError:
@@ -32,19 +38,13 @@ def terminal_width(descriptor: int) -> int:
 
 def command_page(context: Context, record: dict[str, Any], *, run: bool = False) -> str:
     """Help of one command; under `run` it accepts a document of inputs too."""
-    return command_help(context.name, record, terminal_width(STDOUT), run=run)
+    heading = painted(bold, STDOUT)
+    return command_help(context.name, record, terminal_width(STDOUT), run=run, heading=heading)
 
 
 def run_page(context: Context) -> int:
     """Help of `run` itself."""
-    write_out(
-        f"Usage: {context.name} run PACKAGE/COMMAND [OPTIONS] ...\n\n"
-        "Run a command by its identity, wherever it is mounted; its own options and these:\n\n"
-        "  --inputs FILE|-  Take the inputs as one JSON object by parameter id\n"
-        "  --json           Print the result as one JSON document\n"
-        "  --envelope       Print the whole outcome as one JSON document\n\n"
-        f"{context.name} list names the identities; {context.name} run PACKAGE/COMMAND --help shows one.\n".encode()
-    )
+    write_out(run_help(context.name, terminal_width(STDOUT), heading=painted(bold, STDOUT)).encode())
     return 0
 
 
@@ -56,7 +56,8 @@ def group_page(context: Context, store: Store, active: Active, words: list[str])
         raise unknown_command(context.name, list(path), routes, list(BUILT))
     options = words[: words.index("--")] if "--" in words else words
     asked = "--help" in options or "-h" in options
-    page = group_help(context.name, path, routes, terminal_width(STDOUT if asked else STDERR))
+    stream = STDOUT if asked else STDERR
+    page = group_help(context.name, path, routes, terminal_width(stream), heading=painted(bold, stream))
     if asked:
         write_out(page.encode())
         return 0
@@ -86,8 +87,41 @@ def unknown_in_empty_home(context: Context, words: list[str]) -> RukhError:
 def root_page(context: Context) -> int:
     """The application's help."""
     routes = _routes(context)
-    write_out(root_help(context.name, routes, list(BUILT.items()), terminal_width(STDOUT)).encode())
+    width, heading = terminal_width(STDOUT), painted(bold, STDOUT)
+    write_out(root_help(context.name, routes, list(BUILT.items()), width, heading=heading).encode())
     return 0
+
+
+def search_page(context: Context, words: list[str], refusal: RukhError) -> int:
+    """What has to do with `words`, which name nothing; raises RKL034 where nothing does, with the mend of `refusal`."""
+    from rukh.cli.search import Entry, core_entries, search
+    from rukh.cli.sheet import Sheet
+    from rukh.cli.text import printable
+
+    said = " ".join(words)
+    installed = [Entry(*texts) for texts in _texts(context)]
+    hits = search(words, [*installed, *core_entries()])
+    if not hits.found:
+        raise RukhError("RKL034", f"nothing here has to do with {said!r}", place=said, mend=refusal.mend)
+    sheet = Sheet(terminal_width(STDOUT), painted(bold, STDOUT))
+    rows = [
+        (printable(path), f"{printable(summary)} [{printable(where)}]") for path, summary, where in hits.found
+    ]
+    more = f"and {hits.total - len(rows)} more: say another word beside it" if hits.total > len(rows) else ""
+    front = (
+        f"No command is called {printable(said)}. What has to do with it, and in brackets where that stands:"
+    )
+    blocks = [sheet.paragraph(front), "\n".join(sheet.rows(rows)), more]
+    write_out(sheet.page(blocks).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _texts(context: Context) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    if not exists(context.home):
+        return []
+    from rukh.store.glance import Glance
+
+    return Glance(open_home(context.home, create=False)).texts()
 
 
 def _routes(context: Context) -> list[tuple[tuple[str, ...], str, str, str]]:

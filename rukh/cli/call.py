@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import signal
 
+from rukh.cli.argv import argv_bytes_of, leading_words, require_text
 from rukh.cli.files import STDIN, read_named
-from rukh.cli.lexer import argv_bytes_of, leading_words, lex, require_text
+from rukh.cli.lexer import lex
 from rukh.cli.output import output_form, show_error, show_outcome, show_unrecorded, unwritable, write_out
 from rukh.contract.policy import LOCAL_USER
 from rukh.host.invocation import Call, CommitFailed, Finished, Host, Moved
@@ -149,12 +150,12 @@ class _Terminal:
         form = output_form(tokens)
         try:
             lexed = lex(record, tokens, before, inputs=self.identity is not None)
-            if lexed.core.help:
-                return self._help(record)
-            call.supplied = supplied(lexed)
+            call.supplied = {} if lexed.core.help else supplied(lexed)
             call.stdin = -1 if lexed.core.inputs == STDIN else 0
         except RukhError as error:
             return show_outcome(self.context, host.reject(call, error), form)
+        if lexed.core.help:
+            return self._help(record)
         return self._run(host, call, form)
 
     def _pass_through(self, host: Host, call: Call, tokens: list[str]) -> int:
@@ -166,7 +167,7 @@ class _Terminal:
         except RukhError as error:
             # Shown here, since its words, `--json` among them, say nothing to the core.
             show_error(self.context, error, "plain")
-            return error.exit_code
+            return self.context.status(error.exit_code)
         return _shown_status(self.context, finished)
 
     def _run(self, host: Host, call: Call, form: str) -> int:
@@ -184,6 +185,8 @@ class _Terminal:
             return show_unrecorded(self.context, failure, form)
         finally:
             streams.close()
+        if _unread(finished, streams) and form == "plain":
+            return -signal.SIGPIPE
         status = show_outcome(self.context, finished, form)
         if streams.stdout.fault is not None:
             raise unwritable(streams.stdout.fault)
@@ -194,6 +197,15 @@ class _Terminal:
 
         write_out(command_page(self.context, record, run=self.identity is not None).encode())
         return 0
+
+
+def _unread(finished: Finished, streams: Streams) -> bool:
+    """Whether the child was ended by writing to a reader that went away, as any program of a pipeline is.
+
+    That is told by the same end, and by nothing else: the reader had what it wanted. RK-CLI-077
+    """
+    gone = streams.stdout.broken and streams.stdout.fault is None
+    return gone and finished.exit_code == -signal.SIGPIPE
 
 
 def _shown_status(context: Context, finished: Finished) -> int:

@@ -14,16 +14,24 @@ if TYPE_CHECKING:
 class Context:
     """The application's name and version, its words for a shell, and the path of the home.
 
-    `program` is the argument vector that starts this application again, for configurations that others paste.
+    `program` is the argument vector that starts this application again, for configurations that others paste; `exits`
+    gives the application's own exit status for the registry's number of a class.
     """
 
-    __slots__ = ("home", "name", "program", "version")
+    __slots__ = ("exits", "home", "name", "program", "version")
 
-    def __init__(self, name: str, version: str, home: str, program: list[str]) -> None:
+    def __init__(
+        self, name: str, version: str, home: str, program: list[str], exits: Mapping[int, int] | None = None
+    ) -> None:
         self.name = name
         self.version = version
         self.home = home
         self.program = program
+        self.exits = exits or {}
+
+    def status(self, number: int) -> int:
+        """The exit status of this application for a class, given by its number in the registry. RK-CLI-080"""
+        return self.exits.get(number, number)
 
 
 def home_of(name: str, option: str | None, environ: Mapping[str, str]) -> str:

@@ -1,15 +1,16 @@
 """Base help, from declarations alone: it starts nothing, opens nothing and asks nobody. RK-CLI-050
 
-Every page has the same shape: the usage line, what it is for, then sections of two columns, label and text.
-Text is wrapped to the width that is passed in; a label too wide for its column has a line of its own. What a
-publisher wrote passes `printable` before it is laid out. RK-CLI-070
+Every page has the same shape: the usage line, what it is for, then sections of two columns, label and text. What a
+publisher wrote passes `printable` before it is laid out on the sheet. RK-CLI-070
 
 A route is `(path, kind, identity, summary)`: `path` a tuple of words, `kind` one of command, alias and group.
 """
 
 from __future__ import annotations
 
-from rukh.cli.text import NARROWEST, columns, pad, printable, quote, wrap
+from rukh.cli.paint import plain
+from rukh.cli.sheet import Sheet
+from rukh.cli.text import columns, printable, quote, wrap
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from rukh.cli.paint import Paint
+
     Row = tuple[str, str]
     Route = tuple[tuple[str, ...], str, str, str]
 
-# Columns: a page narrower than this cannot hold two columns; a wider label starts its text on the next line.
-_NARROWEST = 40
-_WIDEST_LABEL = 30
-_USAGE_INDENT = len("Usage: ")
 # A choice with more text than this is named in the notes, not in the label.
 _WIDEST_CHOICE = 24
 
@@ -52,44 +51,62 @@ _CORE_ROWS = [
 ]
 
 
-def command_help(app_name: str, record: dict[str, Any], width: int, *, run: bool = False) -> str:
+def command_help(
+    app_name: str, record: dict[str, Any], width: int, *, run: bool = False, heading: Paint = plain
+) -> str:
     """The page of one compiled command, at most `width` columns where its words allow it; `run` shows `--inputs`."""
-    width = max(width, _NARROWEST)
+    sheet = Sheet(width, heading)
     parameters = record["parameters"]
     arguments = [_argument_row(p) for p in parameters if p["form"] == "positional"]
     options = [_option_row(p) for p in parameters if p["names"]]
     blocks = [
-        _usage(app_name, record, width),
-        _paragraph(record["summary"], width),
-        _paragraph(record["description"], width, multiline=True),
-        _paragraph(_UNREAD if record["mapping"]["kind"] == "passthrough" else "", width),
-        _section("Arguments", arguments, width),
-        _section("Options", options, width),
-        _section("Options of every command", _core_rows(record, run), width),
-        _section("Aliases", [(_words(app_name, alias), "") for alias in record["aliases"]], width),
-        _examples(app_name, record["examples"], width),
+        sheet.usage(_usage(app_name, record)),
+        sheet.paragraph(printable(record["summary"] or "")),
+        sheet.paragraph(printable(record["description"] or "", multiline=True)),
+        sheet.paragraph(_UNREAD if record["mapping"]["kind"] == "passthrough" else ""),
+        sheet.section("Arguments", arguments),
+        sheet.section("Options", options),
+        sheet.section("Options of every command", _core_rows(record, run)),
+        sheet.section("Aliases", [(_words(app_name, alias), "") for alias in record["aliases"]]),
+        _examples(app_name, record["examples"], sheet),
     ]
-    return _page(blocks)
+    return sheet.page(blocks)
 
 
-def group_help(app_name: str, path: tuple[str, ...], routes: Sequence[Route], width: int) -> str:
+def group_help(
+    app_name: str, path: tuple[str, ...], routes: Sequence[Route], width: int, *, heading: Paint = plain
+) -> str:
     """The page of the group at `path`: what stands directly below it."""
-    width = max(width, _NARROWEST)
-    usage = f"Usage: {_words(app_name, path)} COMMAND ..."
-    return _page([usage, *_below(path, routes, width)])
+    sheet = Sheet(width, heading)
+    return sheet.page([sheet.usage(f"{_words(app_name, path)} COMMAND ..."), *_below(path, routes, sheet)])
 
 
-def root_help(app_name: str, routes: Sequence[Route], core_words: list[Row], width: int) -> str:
+def root_help(
+    app_name: str, routes: Sequence[Route], core_words: list[Row], width: int, *, heading: Paint = plain
+) -> str:
     """The page of the application: installed commands, the core's words, and the options before the path."""
-    width = max(width, _NARROWEST)
+    sheet = Sheet(width, heading)
     core = [(printable(word), printable(summary)) for word, summary in core_words]
     blocks = [
-        f"Usage: {app_name} [OPTIONS] COMMAND ...",
-        *_below((), routes, width),
-        _section("Core commands", core, width),
-        _section("Options", _GLOBAL_ROWS, width),
+        sheet.usage(f"{app_name} [OPTIONS] COMMAND ..."),
+        *_below((), routes, sheet),
+        sheet.section("Core commands", core),
+        sheet.section("Options", _GLOBAL_ROWS),
     ]
-    return _page(blocks)
+    return sheet.page(blocks)
+
+
+def run_help(app_name: str, width: int, *, heading: Paint = plain) -> str:
+    """The page of `run` itself."""
+    sheet = Sheet(width, heading)
+    more = f"{app_name} list names the identities; {app_name} run PACKAGE/COMMAND --help shows one."
+    blocks = [
+        sheet.usage(f"{app_name} run PACKAGE/COMMAND [OPTIONS] ..."),
+        sheet.paragraph("Run a command by its identity, wherever it is mounted; its own options and these:"),
+        sheet.section("Options", [_INPUTS_ROW, _JSON_ROW, *_CORE_ROWS]),
+        sheet.paragraph(more),
+    ]
+    return sheet.page(blocks)
 
 
 def unknown_command(
@@ -115,21 +132,16 @@ def unknown_command(
     return RukhError("RKL018", message, place=" ".join([*group, wrong]).rstrip(), mend=mend)
 
 
-def _page(blocks: list[str]) -> str:
-    return "\n\n".join(block for block in blocks if block) + "\n"
-
-
 def _words(app_name: str, path: tuple[str, ...] | list[str]) -> str:
     return " ".join([app_name, *path])
 
 
-def _usage(app_name: str, record: dict[str, Any], width: int) -> str:
+def _usage(app_name: str, record: dict[str, Any]) -> str:
     words = ["[ARGUMENT ...]"]
     if record["mapping"]["kind"] != "passthrough":
         positionals = [_usage_word(p) for p in record["parameters"] if p["form"] == "positional"]
         words = ["[OPTIONS]", *positionals]
-    usage = " ".join(["Usage:", _words(app_name, record["path"]), *words])
-    return f"\n{' ' * _USAGE_INDENT}".join(wrap(usage, width - _USAGE_INDENT))
+    return " ".join([_words(app_name, record["path"]), *words])
 
 
 def _usage_word(parameter: dict[str, Any]) -> str:
@@ -142,28 +154,6 @@ def _label(parameter: dict[str, Any]) -> str:
 
 def _repeats(declared: dict[str, Any]) -> str:
     return " ..." if declared["kind"] == "list" else ""
-
-
-def _paragraph(text: str, width: int, multiline: bool = False) -> str:
-    return "\n".join(wrap(printable(text or "", multiline), width))
-
-
-def _section(title: str, rows: list[Row], width: int) -> str:
-    return "\n".join([f"{title}:", *_two_columns(rows, width)]) if rows else ""
-
-
-def _two_columns(rows: list[Row], width: int) -> list[str]:
-    widest = max(columns(label) for label, _ in rows)
-    column = min(widest, _WIDEST_LABEL, width - NARROWEST - 4) + 4
-    lines: list[str] = []
-    for label, text in rows:
-        parts = wrap(text, width - column) if text else []
-        if not parts or columns(label) + 4 > column:
-            lines.append(f"  {label}")
-        else:
-            lines.append(pad(f"  {label}", column) + parts.pop(0))
-        lines += [" " * column + part for part in parts]
-    return lines
 
 
 def _argument_row(parameter: dict[str, Any]) -> Row:
@@ -247,16 +237,16 @@ def _default(value: Any) -> str:
     return value if isinstance(value, str) and value else canonical(value)
 
 
-def _examples(app_name: str, examples: list[dict[str, Any]], width: int) -> str:
+def _examples(app_name: str, examples: list[dict[str, Any]], sheet: Sheet) -> str:
     lines: list[str] = []
     for example in examples:
         lines.append("  " + printable(" ".join([app_name, *(quote(word) for word in example["argv"])])))
-        summary = wrap(printable(example.get("summary") or ""), width - 6)
+        summary = wrap(printable(example.get("summary") or ""), sheet.width - 6)
         lines += [f"      {line}" for line in summary if line]
-    return "\n".join(["Examples:", *lines]) if lines else ""
+    return "\n".join([sheet.title("Examples"), *lines]) if lines else ""
 
 
-def _below(path: tuple[str, ...], routes: Sequence[Route], width: int) -> list[str]:
+def _below(path: tuple[str, ...], routes: Sequence[Route], sheet: Sheet) -> list[str]:
     """The sections of what stands directly below `path`, by kind, each in order of its words."""
     depth = len(path)
     below = [route for route in sorted(routes, key=lambda route: route[0]) if route[0][:depth] == path]
@@ -272,7 +262,7 @@ def _below(path: tuple[str, ...], routes: Sequence[Route], width: int) -> list[s
             elif kind == "group" and not summary:
                 summary = ", ".join(_children(words, below))
             rows.append((words[-1], printable(summary or "")))
-        blocks.append(_section(title, rows, width))
+        blocks.append(sheet.section(title, rows))
     return blocks
 
 

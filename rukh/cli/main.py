@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
+from rukh.cli.argv import carry_argv, require_text
 from rukh.cli.context import Context, home_of
-from rukh.cli.lexer import carry_argv, require_text, split_core
+from rukh.cli.reading import split_core
 from rukh.values.errors import RukhError
 from rukh.values.registry import EXIT_CALLER_CANCELLED, RESERVED_WORDS
 
@@ -17,19 +18,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rukh.cli.lexer import Globals
+    from rukh.cli.reading import Globals
 
 
+# What the scripts of `completion SHELL` ask with. RK-COMP-001
+_COMPLETION = [b"completion", b"--words"]
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def run(name: str, version: str, program: list[str], argv: list[bytes], environ: Mapping[str, str]) -> int:
+def run(
+    name: str,
+    version: str,
+    program: list[str],
+    argv: list[bytes],
+    environ: Mapping[str, str],
+    exits: Mapping[int, int] | None = None,
+) -> int:
     """Run one command line of the application `name`; the exit status, negative for a signal that ended a
-    passthrough program.
+    passthrough program. `exits` as in `Context`.
 
     Words that are not UTF-8 are carried to where they are refused, or to the program that they are for. RK-PASS-004
     """
-    context = Context(name, version, "", program)
+    if argv[:2] == _COMPLETION:
+        return _complete(name, argv[2:], environ)
+    context = Context(name, version, "", program, exits)
     # For the form of a refusal alone, which must be known even where a word is not UTF-8.
     shown = [word.decode("utf-8", "replace") for word in argv]
     try:
@@ -40,11 +52,22 @@ def run(name: str, version: str, program: list[str], argv: list[bytes], environ:
     except RukhError as error:
         return _refused(context, error, shown)
     except KeyboardInterrupt:
-        return EXIT_CALLER_CANCELLED
+        return context.status(EXIT_CALLER_CANCELLED)
     except (
         Exception
     ) as fault:  # the outermost border: a fault of ours is reported, never shown as a traceback
         return _refused(context, _internal(fault), shown)
+
+
+def _complete(name: str, request: list[bytes], environ: Mapping[str, str]) -> int:
+    """Answer a shell; whatever goes wrong, nothing is shown at the prompt. RK-COMP-002"""
+    try:
+        from rukh.cli.complete import complete
+
+        os.write(1, complete(name, carry_argv(request), environ))
+    except Exception:  # the outermost border, and a key press is no place for a report
+        pass
+    return 0
 
 
 def _dispatch(context: Context, options: Globals, rest: list[str], before: int) -> int:
@@ -115,7 +138,7 @@ def _refused(context: Context, error: RukhError, words: list[str]) -> int:
     from rukh.cli.output import output_form, show_error
 
     show_error(context, error, output_form(words))
-    return error.exit_code
+    return context.status(error.exit_code)
 
 
 def _internal(fault: Exception) -> RukhError:

@@ -37,7 +37,7 @@ def output_form(tokens: list[str]) -> str:
 
 
 def write_out(data: bytes) -> None:
-    """All of `data` to standard output; a reader that went away is no fault of the command."""
+    """All of `data` to standard output; a reader that went away is no fault of the command. RK-CLI-076"""
     _write(STDOUT, data)
 
 
@@ -59,7 +59,10 @@ def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     try:
         while view:
-            view = view[os.write(descriptor, view) :]
+            try:
+                view = view[os.write(descriptor, view) :]
+            except BlockingIOError:
+                _wait(descriptor)
     except BrokenPipeError:
         return
     except OSError as error:
@@ -68,10 +71,22 @@ def _write(descriptor: int, data: bytes) -> None:
         raise unwritable(error) from error
 
 
+def _wait(descriptor: int) -> None:
+    """Until the descriptor takes more: whoever shares it may have made it one that does not wait by itself."""
+    import select
+
+    select.select([], [descriptor], [])
+
+
 def show_error(context: Context, error: RukhError, form: str) -> None:
     """A refusal before there was an outcome, in the form that was asked for; what it repeats is shown cut."""
     error.place, error.message = _cut(error.place), _cut(error.message)
-    write_err(error_text(context.name, error).encode() if form == "plain" else error_json(error))
+    if form != "plain":
+        write_err(error_json(error))
+        return
+    from rukh.cli.paint import alarm, painted
+
+    write_err(error_text(context.name, error, painted(alarm, STDERR)).encode())
 
 
 def _cut(text: str) -> str:
@@ -82,10 +97,12 @@ def show_unrecorded(context: Context, failure: CommitFailed, form: str) -> int:
     """A call that ran and whose outcome was not committed: no outcome, and the way to ask for it. RK-CLI-068"""
     error = failure.error
     if form == "plain":
-        write_err(error_text(context.name, error).encode())
+        from rukh.cli.paint import alarm, painted
+
+        write_err(error_text(context.name, error, painted(alarm, STDERR)).encode())
     else:
         write_err(json_document({"error": error.document(), "invocationId": failure.invocation}))
-    return error.exit_code
+    return context.status(error.exit_code)
 
 
 def show_outcome(context: Context, finished: Finished, form: str) -> int:
@@ -94,7 +111,7 @@ def show_outcome(context: Context, finished: Finished, form: str) -> int:
         _show_result(finished, form)
     else:
         _show_failure(context, finished, form)
-    return exit_code(finished.outcome, finished.envelope.get("reason"), finished.exit_code)
+    return exit_code(finished.outcome, finished.envelope.get("reason"), finished.exit_code, context.status)
 
 
 def _show_result(finished: Finished, form: str) -> None:
@@ -114,4 +131,7 @@ def _show_failure(context: Context, finished: Finished, form: str) -> None:
     elif form == "json":
         write_err(failure_json(finished.outcome, reason, finished.invocation))
     else:
-        write_err(failure_text(context.name, finished.outcome, reason, finished.invocation).encode())
+        from rukh.cli.paint import alarm, painted
+
+        said = (context.name, finished.outcome, reason, finished.invocation)
+        write_err(failure_text(*said, painted(alarm, STDERR)).encode())

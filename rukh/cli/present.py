@@ -22,6 +22,7 @@ from rukh.values.registry import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from rukh.values.errors import RukhError
@@ -37,13 +38,21 @@ _OUTCOME_EXITS = {
 _INDENT = "  "
 
 
-def exit_code(outcome: str, reason: dict[str, Any] | None, command_exit: int | None) -> int:
-    """The process status of an outcome; `command_exit` is the status that the command itself declared. RK-CLI-064"""
+def exit_code(
+    outcome: str,
+    reason: dict[str, Any] | None,
+    command_exit: int | None,
+    status: Callable[[int], int] = int,
+) -> int:
+    """The process status of an outcome; `command_exit` is the status that the command itself declared, `status` the
+    application's number for a class. RK-CLI-064 RK-CLI-080"""
     if outcome == "succeeded":
         return EXIT_SUCCEEDED
-    if outcome == "command_failed":
-        return command_exit if command_exit in _OWN_STATUSES and command_exit else EXIT_COMMAND_FAILED
-    return REASON_EXITS.get(reason["code"] if reason else "", _OUTCOME_EXITS[outcome])
+    if outcome != "command_failed":
+        return status(REASON_EXITS.get(reason["code"] if reason else "", _OUTCOME_EXITS[outcome]))
+    if command_exit is not None and command_exit in _OWN_STATUSES:
+        return command_exit
+    return status(EXIT_COMMAND_FAILED)
 
 
 def json_document(value: Any) -> bytes:
@@ -64,15 +73,24 @@ def result_text(command_result: dict[str, Any]) -> str:
     return "\n".join(_block(command_result["data"])) + "\n"
 
 
-def failure_text(app_name: str, outcome: str, reason: dict[str, Any], invocation_id: str) -> str:
-    """An outcome other than succeeded, for a person: the message, then what to look at and what to do."""
+def failure_text(
+    app_name: str,
+    outcome: str,
+    reason: dict[str, Any],
+    invocation_id: str,
+    alarm: Callable[[str], str] = str,
+) -> str:
+    """An outcome other than succeeded, for a person: the message, then what to look at and what to do.
+
+    `alarm` shows the word in front.
+    """
     details = [
         ("place", reason.get("place", "")),
         ("mend", reason.get("mend", "")),
         ("outcome", f"{outcome} ({reason['code']})"),
         ("invocation", invocation_id),
     ]
-    return _notice(app_name, reason["message"], details)
+    return _notice(alarm(f"{app_name}:"), reason["message"], details)
 
 
 def failure_json(outcome: str, reason: dict[str, Any], invocation_id: str) -> bytes:
@@ -80,22 +98,31 @@ def failure_json(outcome: str, reason: dict[str, Any], invocation_id: str) -> by
     return json_document({"invocationId": invocation_id, "outcome": outcome, "reason": reason})
 
 
-def error_text(app_name: str, error: RukhError) -> str:
-    """A refusal before any call began, for a person."""
+def error_text(app_name: str, error: RukhError, alarm: Callable[[str], str] = str) -> str:
+    """A refusal before any call began, for a person; `alarm` shows the word in front."""
     place = error.place
     if error.line:
         place = f"{place} (line {error.line}, column {error.column})".lstrip()
-    return _notice(app_name, error.message, [("place", place), ("mend", error.mend), ("rule", error.rule)])
+    details = [("place", place), ("mend", error.mend), ("rule", error.rule)]
+    return _notice(alarm(f"{app_name}:"), error.message, details)
 
 
 def error_json(error: RukhError) -> bytes:
     """The same for a program: `{"error":{"code","message","place"?,"mend"?,"line"?,"column"?}}`. RK-CLI-063"""
-    return json_document({"error": error.document()})
+    return json_document({"error": _sayable(error.document())})
 
 
-def _notice(app_name: str, message: str, details: list[tuple[str, str]]) -> str:
+def _sayable(document: dict[str, Any]) -> dict[str, Any]:
+    """A refusal may repeat a path of the environment, which need not be UTF-8: such a byte is told as an escape."""
+    return {
+        name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        for name, value in document.items()
+    }
+
+
+def _notice(front: str, message: str, details: list[tuple[str, str]]) -> str:
     # A further line of the message is marked, so that it cannot pose as one of the details below it.
-    lines = [f"{app_name}: " + printable(message, multiline=True).replace("\n", "\n  | ")]
+    lines = [f"{front} " + printable(message, multiline=True).replace("\n", "\n  | ")]
     rows = [(name, printable(text)) for name, text in details if text]
     return "\n".join(lines + [_INDENT + line for line in _aligned(rows)]) + "\n"
 

@@ -62,7 +62,7 @@ def serve(context: Context, endpoint: str) -> int:
         status = serve_stdio(adapter, stdin, stdout, concurrency=min(limit, LIMIT_CONCURRENCY))
         if status in _ENDS:
             write_err(f"{context.name}: {_ENDS[status]}\n".encode())
-        return status
+        return context.status(status)
     finally:
         spawner.close()
         store.database.fold()

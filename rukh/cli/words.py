@@ -26,5 +26,6 @@ BUILT = {
     "task": "Issue a task for an endpoint",
     "recover": "Settle what dead processes left under way",
     "gc": "Give back revisions and releases that nothing needs",
+    "completion": "Print the completion script for bash, zsh or fish",
     "help": "Help for a command, a group or a word",
 }

@@ -136,9 +136,8 @@ class Adapter:
             found = work(deadline)
         except (VisibilityUnavailable, RukhError):
             found = None
-        if (
-            self._clock() > deadline
-        ):  # it decides first: what came late is no answer, whatever it is. RK-MCP-029
+        # The time decides first: what came late is no answer, whatever it is. RK-MCP-029
+        if self._clock() > deadline:
             raise protocol.internal("deadline", "the list was not had in time")
         if found is None:
             raise protocol.internal("visibility_unavailable", "what this endpoint may see cannot be said now")

@@ -59,6 +59,12 @@ def open_home(path: str, *, create: bool) -> Home:
     """The home at `path`; raises RKS001 (system), RKS002 (owner or mode), RKS003 (file system), RKS008 (none there)."""
     if sys.platform != "linux":
         raise RukhError("RKS001", f"{sys.platform} is not supported", mend="run it on Linux")
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise RukhError(
+            "RKS002", "the path of the home is not UTF-8", place=path, mend="name another --home"
+        ) from error
     if create:
         _make(path)
     if os.path.isdir(path):

@@ -7,8 +7,6 @@ judges it in the tests.
 
 from __future__ import annotations
 
-import re
-
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_INTEGER
 
@@ -16,10 +14,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ESCAPED = re.compile('["\\\\\x00-\x1f]')
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-# What is escaped in a name, or stands elsewhere among code points than among UTF-16 code units.
-_SPECIAL_NAME = re.compile('["\\\\\x00-\x1f\ue000-\U0010ffff]')
+_ESCAPES: dict[int, str] = {code: f"\\u{code:04x}" for code in range(0x20)} | {
+    ord('"'): '\\"',
+    ord("\\"): "\\\\",
+    ord("\b"): "\\b",
+    ord("\t"): "\\t",
+    ord("\n"): "\\n",
+    ord("\f"): "\\f",
+    ord("\r"): "\\r",
+}
+# From here on a code point stands elsewhere among UTF-16 code units: surrogates are below it.
+_REORDERED = "\ue000"
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 # ECMAScript writes 10^21 and above with an exponent, and anything below 10^-6.
 _PLAIN_DIGITS = 21
@@ -41,10 +46,11 @@ def canonical(value: Any) -> str:
     """The canonical form as text, of None, bool, int, float, str, list, tuple and dict with string names."""
     kind = type(value)
     if kind is str:
-        return f'"{value}"' if _ESCAPED.search(value) is None else _escaped(value)
+        return f'"{value}"' if _is_plain(value) else f'"{value.translate(_ESCAPES)}"'
     if kind is dict:
         names = sorted(value)
-        if _SPECIAL_NAME.search("".join(names)) is not None:
+        joined = "".join(names)
+        if not (_is_plain(joined) and (joined.isascii() or max(joined) < _REORDERED)):
             return _with_special_names(value)
         return "{" + ",".join([f'"{name}":{canonical(value[name])}' for name in names]) + "}"
     if kind is list or kind is tuple:
@@ -54,6 +60,11 @@ def canonical(value: Any) -> str:
     if kind is float:
         return _number(value)
     return _CONSTANTS[value]
+
+
+def _is_plain(text: str) -> bool:
+    """Whether nothing in `text` is escaped; of what no terminal prints, this does not say."""
+    return text.isprintable() and '"' not in text and "\\" not in text
 
 
 def _with_special_names(value: dict[str, Any]) -> str:
@@ -66,15 +77,6 @@ def _integer(value: int) -> str:
     if not -LIMIT_INTEGER <= value <= LIMIT_INTEGER:
         raise RukhError("RKV006", f"the integer {value} lies beyond 2^53-1 in magnitude", mend="use a string")
     return str(value)
-
-
-def _escaped(text: str) -> str:
-    return '"' + _ESCAPED.sub(_escape, text) + '"'
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match.group()
-    return _ESCAPES.get(character) or f"\\u{ord(character):04x}"
 
 
 def _number(value: float) -> str:

@@ -17,6 +17,25 @@ EXIT_DEADLINE = 124
 EXIT_SCOPE_CANCELLED = 125
 EXIT_CALLER_CANCELLED = 130
 
+# The same by the name of the class, which an application may give another number.
+EXIT_CODES = {
+    "succeeded": 0,
+    "command_failed": 1,
+    "rejected": 64,
+    "unknown_command": 65,
+    "not_trusted": 66,
+    "publication_conflict": 67,
+    "unsupported": 69,
+    "execution_failed": 70,
+    "busy": 75,
+    "consent_or_budget": 76,
+    "denied": 77,
+    "authentication_required": 78,
+    "deadline": 124,
+    "scope_cancelled": 125,
+    "caller_cancelled": 130,
+}
+
 # JSON-RPC error codes of MCP over stdio.
 RPC_PARSE_ERROR = -32700
 RPC_INVALID_REQUEST = -32600

@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rukh.cli.lexer import CoreOptions, argv_for, decode_argv, lex, split_core
+from rukh.cli.argv import decode_argv
+from rukh.cli.lexer import CoreOptions, lex
+from rukh.cli.reading import split_core
+from rukh.cli.saying import argv_for
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 from rukh.values.reader import read

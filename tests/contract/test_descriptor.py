@@ -62,6 +62,7 @@ def test_a_base_is_accepted_and_given_back_as_it_was_written(name: str) -> None:
 
 
 @pytest.mark.requirement("RK-DESC-033", "RK-DESC-035")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("row", VECTORS["accepted"], ids=named)
 def test_an_accepted_vector_is_accepted_with_its_warnings(row: dict[str, Any]) -> None:
     document = patched(BASES[row["base"]], row["patch"])
@@ -77,6 +78,7 @@ def test_an_accepted_vector_is_accepted_with_its_warnings(row: dict[str, Any]) -
     "RK-DESC-022", "RK-DESC-023", "RK-DESC-025", "RK-DESC-026", "RK-DESC-027", "RK-DESC-028", "RK-DESC-029",
     "RK-DESC-007", "RK-DESC-033",
 )  # fmt: skip
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("row", VECTORS["refused"], ids=named)
 def test_a_refused_vector_breaks_exactly_its_rule_at_its_place(row: dict[str, Any]) -> None:
     checked = check(encoded(patched(BASES[row["base"]], row["patch"])))
@@ -299,7 +301,7 @@ def test_a_hostile_file_costs_no_more_than_its_findings() -> None:
 
 
 @pytest.mark.requirement("RK-DESC-032")
-def test_the_schemas_are_such_and_accept_what_is_accepted() -> None:
+def test_the_schema_is_one_and_accepts_what_is_accepted() -> None:
     for schema in SCHEMAS.values():
         Draft202012Validator.check_schema(schema)
     for document in (*BASES.values(), load("examples/notes/rukh-extension.json")):

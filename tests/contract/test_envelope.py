@@ -111,6 +111,7 @@ def of_the_tool(declared: dict[str, Any] | None) -> Draft202012Validator | None:
 
 
 @pytest.mark.requirement("RK-RES-030", "RK-RES-032", "RK-RES-033")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("envelopes", refused=False))
 def test_an_envelope_is_admitted_and_built(case: vectors.Case) -> None:
     document, declared = case["envelope"], DECLARATIONS[case["declared"]]
@@ -123,6 +124,7 @@ def test_an_envelope_is_admitted_and_built(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-RES-030", "RK-RES-031", "RK-RES-032", "RK-RES-033")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("envelopes", refused=True))
 def test_an_envelope_is_refused_where_it_is_wrong(case: vectors.Case) -> None:
     assert pointers(case["envelope"]) == [case["place"]]

@@ -34,6 +34,7 @@ def test_the_vectors_hold_by_public_means_alone() -> None:
 
 
 @pytest.mark.requirement("RK-NAME-001", "RK-NAME-002")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("row", NAMES, ids=lambda row: row["slug"])
 def test_a_name_is_slug_and_fingerprint(row: dict[str, str]) -> None:
     parts = (row["namespace"], row["revision"], row["identity"])
@@ -43,6 +44,7 @@ def test_a_name_is_slug_and_fingerprint(row: dict[str, str]) -> None:
 
 
 @pytest.mark.requirement("RK-NAME-002")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("row", VECTORS["slugs"], ids=lambda row: repr(row["identity"]))
 def test_a_slug_is_made_from_any_text(row: dict[str, str]) -> None:
     assert row["slug"] == slug(row["identity"])
@@ -59,6 +61,7 @@ def test_a_well_formed_name_is_read_whatever_it_stands_for(title: str) -> None:
 
 
 @pytest.mark.requirement("RK-NAME-003")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("row", VECTORS["malformed"], ids=lambda row: str(row["title"]))
 def test_a_malformed_name_is_no_name(row: dict[str, str]) -> None:
     assert parse_tool_name(WELL_FORMED[row["sibling"]]) is not None

@@ -35,6 +35,7 @@ def supplied(case: vectors.Case) -> dict[str, Any]:
     "RK-INP-010",
     "RK-INP-011",
 )
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("inputs", refused=False))
 def test_inputs_are_bound(case: vectors.Case) -> None:
     bound = bind(COMMANDS[case["command"]], supplied(case))
@@ -53,6 +54,7 @@ def test_inputs_are_bound(case: vectors.Case) -> None:
     "RK-INP-010",
     "RK-INP-011",
 )
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("inputs", refused=True))
 def test_inputs_are_refused(case: vectors.Case) -> None:
     with pytest.raises(RukhError) as refused:

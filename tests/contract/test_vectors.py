@@ -100,7 +100,7 @@ def test_a_file_is_read_by_the_strict_reader(name: str) -> None:
 
 
 @pytest.mark.requirement("RK-VEC-002")
-@pytest.mark.parametrize(("name", "group"), GROUPS, ids="-".join)
+@pytest.mark.parametrize(("name", "group"), GROUPS, ids=str)
 def test_each_refusal_stands_beside_an_accepted_one(name: str, group: str) -> None:
     assert vectors.without_sibling(name, group) == []
     assert any(map(vectors.is_refused, vectors.document(name)[group]))

@@ -19,11 +19,13 @@ from rukh.mcp.wire import Request
 from rukh.store.home import open_home
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
+from rukh.values.registry import LIMIT_TURNSTILE_MILLISECONDS
 from tests.support import echo
 from tests.support.mcp_messages import META, sent
 from tests.support.mcp_port import BINDING, FakePort, tail, view
 
-ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+COUNT = "SELECT count(*) FROM n"
+ENDLESS = f"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) {COUNT}"
 
 
 class Slow(FakePort):
@@ -53,6 +55,11 @@ class Slow(FakePort):
         answer = self.adapter.answer(Request(1, method, {"_meta": META, **params}))
         return sent(answer, method).get("error", {}).get("data") if isinstance(answer, bytes) else None
 
+    def first_name(self) -> str:
+        answer = self.adapter.answer(Request(1, "tools/list", {"_meta": META}))
+        assert isinstance(answer, bytes)
+        return str(sent(answer)["result"]["tools"][0]["name"])
+
 
 MANY = [f"t{number:02d}" for number in range(40)]
 LATE = {"code": "deadline"}
@@ -76,16 +83,10 @@ def test_everything_that_a_list_waits_for_counts(seconds: dict[str, float], answ
 
 @pytest.mark.requirement("RK-MCP-029")
 def test_the_resolution_of_a_name_has_the_same_time() -> None:
-    name = json_name(Slow("echo"))
+    name = Slow("echo").first_name()
     assert Slow("echo", view=30.0).ask("tools/call", name=name) is None
     assert Slow("echo", view=30.1).ask("tools/call", name=name) == LATE
     assert Slow("echo", view=30.1).ask("tools/call", name="unknown") == LATE
-
-
-def json_name(port: Slow) -> str:
-    answer = port.adapter.answer(Request(1, "tools/list", {"_meta": META}))
-    assert isinstance(answer, bytes)
-    return str(sent(answer)["result"]["tools"][0]["name"])
 
 
 @pytest.mark.requirement("RK-MCP-029")
@@ -151,27 +152,60 @@ def passed() -> float:
     return time.monotonic()
 
 
+class Taken:
+    """A lock that another thread holds for ever; how long it is waited for."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+
+    def acquire(self, *, timeout: float) -> bool:
+        self.waits.append(timeout)
+        return False
+
+
 @pytest.mark.requirement("RK-MCP-048")
-def test_a_look_does_not_wait_for_another_thread_beyond_its_time(
-    store: Store, endpoint: EndpointHost
+def test_a_look_waits_for_another_thread_as_long_as_it_has_time(
+    store: Store, endpoint: EndpointHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    holds, release = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with store.database._lock:
-            holds.set()
-            release.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    holds.wait()
-    try:
-        with pytest.raises(VisibilityUnavailable, match="another thread"):
-            endpoint.view("desk", passed())
-    finally:
-        release.set()
-        thread.join()
+    taken = Taken()
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "_lock", taken)
+        for deadline in (passed(), passed() + 30):
+            with pytest.raises(VisibilityUnavailable, match="another thread"):
+                endpoint.view("desk", deadline)
+    assert taken.waits[0] == 0.0
+    assert 20 < taken.waits[1] <= 30
     assert len(endpoint.view("desk", math.inf).tools) == 3
+
+
+class Heard:
+    """A connection that remembers how long it was to wait for other writers, in milliseconds."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.waits: list[int] = []
+
+    def set_busy_timeout(self, milliseconds: int) -> None:
+        self.waits.append(milliseconds)
+        self._connection.set_busy_timeout(milliseconds)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+@pytest.mark.requirement("RK-MCP-048")
+def test_a_query_waits_for_another_writer_as_long_as_it_has_time_and_never_longer_than_any(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = Heard(store.database._connection)
+    monkeypatch.setattr(store.database, "_connection", heard)
+    for seconds in (0, 2, 30):
+        with store.database.within(passed() + seconds):
+            assert store.database.rows("SELECT 1") == [(1,)]
+    waits, afterwards = heard.waits[::2], heard.waits[1::2]
+    assert (waits[0], waits[2]) == (0, LIMIT_TURNSTILE_MILLISECONDS)
+    assert 0 < waits[1] <= 2000
+    assert afterwards == [LIMIT_TURNSTILE_MILLISECONDS] * 3
 
 
 @pytest.mark.requirement("RK-MCP-048")
@@ -180,12 +214,10 @@ def test_a_query_that_never_ends_is_cut_at_its_time(store: Store) -> None:
     with database.within(passed()), pytest.raises(RukhError) as cut:
         database.rows(ENDLESS)
     assert (cut.value.rule, "interrupted" in cut.value.message) == ("RKS007", True)
+    counted = f"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 9999) {COUNT}"
+    assert database.rows(counted) == [(9999,)]  # nothing is left of that time
     with database.within(math.inf):
-        assert database.rows("SELECT 1") == [(1,)]
-    counted = (
-        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 9999) SELECT count(*) FROM n"
-    )
-    assert database.rows(counted) == [(9999,)]  # no time is left over from before
+        assert database.rows(counted) == [(9999,)]
 
 
 @pytest.mark.requirement("RK-MCP-048")

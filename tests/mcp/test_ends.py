@@ -43,6 +43,9 @@ signal.pause()
 OUTCOMES = (
     "SELECT identity, outcome, json_extract(envelope, '$.reason.code') FROM invocation ORDER BY captured_ms"
 )
+SOON = (
+    20  # seconds: more than a stop may take, and less than the drain that would follow the end of input alone
+)
 LONG = 100_000  # characters of an answer that no pipe holds
 
 
@@ -86,7 +89,7 @@ def filling(home: InstalledHome, identifier: Any = 7) -> dict[str, Any]:
 
 
 def all_gone(server: int, below: list[int]) -> bool:
-    return all(gone(process, PATIENCE) for process in [server, *below])
+    return all(gone(process, SOON) for process in [server, *below])
 
 
 def family(server: int) -> list[int]:

@@ -74,6 +74,9 @@ PACKAGE: dict[str, Callable[[], bytes]] = {
     "no jsonrpc": lambda: line(without(answer_to(ASKED["list"][0]), "jsonrpc")),
     "an error without a stable code": lambda: line(without(answer_to([]), "error", "data", "code")),
     "an error without a message": lambda: line(without(answer_to([]), "error", "message")),
+    "another version without the supported ones": lambda: line(
+        without(answer_to(ASKED["initialize"][0]), "error", "data", "supported")
+    ),
     "an error of a code that nobody has": lambda: line(
         {"jsonrpc": "2.0", "error": {"code": -32000, "message": "x", "data": {"code": "x"}}}
     ),
@@ -151,4 +154,5 @@ DECLINED = {
     "test_verbs.py",
     "test_config.py",
     "test_ends.py",
+    "test_completion.py",
 }

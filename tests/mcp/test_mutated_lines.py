@@ -76,6 +76,22 @@ def _raises(session: Session, message: Any) -> None:
     _SERVE(session, message)
 
 
+def _of_no_form(session: Session, message: Any) -> None:
+    if isinstance(message, wire.Refusal):
+        message.rpc = str(message.rpc)  # type: ignore[assignment]
+    _SERVE(session, message)
+
+
+def _no_result(session: Session, message: Any) -> None:
+    _SERVE(session, message)
+    waiting = session.queue._entries
+    if waiting and waiting[-1][0] == message.id and str(message.id).startswith(("m", "1", "2")):
+        owner, line = waiting.pop()
+        changed = line.replace(b'"ttlMs":0', b'"ttlMs":[]')
+        waiting.append((owner, changed))
+        session.queue.bytes += len(changed) - len(line)
+
+
 def _without_id(session: Session, message: Any) -> None:
     if isinstance(message, wire.Refusal):
         message.id = None
@@ -90,6 +106,8 @@ BREAKS: dict[str, tuple[Callable[[Session, Any], None], type[Exception], str]] =
     "it drops a request": (_not_at_all, mutate_lines.Fault, "unanswered|waits for nothing"),
     "it keeps what it had": (_kept, mutate_lines.Fault, "memory grew"),
     "it raises": (_raises, KeyError, "RKV"),
+    "it sends an error of no form": (_of_no_form, mutate_lines.Fault, "no message of the protocol"),
+    "it sends a result of no form": (_no_result, mutate_lines.Fault, "no message of the protocol"),
     "it leaves out an id that can be read": (_without_id, mutate_lines.Fault, "without id although"),
 }
 

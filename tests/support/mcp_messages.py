@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import Implementation, UnsupportedProtocolVersionErrorData, jsonrpc_message_adapter
 from mcp_types.methods import validate_server_result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,8 @@ def sent(data: bytes, method: str | None = None) -> dict[str, Any]:
         data.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number
     )
     # The package wants an id even in an error; the protocol leaves it out where there is none to name.
-    jsonrpc_message_adapter.validate_python({"id": None, **message} if "error" in message else message)
+    form = {"id": None, **message} if "error" in message else message
+    jsonrpc_message_adapter.validate_python(form, strict=True)
     if "error" in message:
         _judge_error(message)
     else:
@@ -114,6 +115,7 @@ def _judge_error(message: dict[str, Any]) -> None:
     error = message["error"]
     assert type(error["data"]["code"]) is str, message
     if error["code"] == _UNSUPPORTED:
+        UnsupportedProtocolVersionErrorData.model_validate(error["data"])
         assert published_says("UnsupportedProtocolVersionError", message) in (True, None), message
         return
     assert published_says("JSONRPCErrorResponse", message) in (True, None), message
@@ -124,5 +126,6 @@ def _judge_result(message: dict[str, Any], method: str | None) -> None:
     answered = [name for name, (member, _) in _RESULTS.items() if member in message["result"]]
     assert len(answered) == 1 and method in (None, *answered), message
     assert message["result"]["resultType"] == "complete", message
+    Implementation.model_validate(message["result"]["_meta"][PREFIX + "serverInfo"])
     validate_server_result(answered[0], VERSION, message["result"])
     assert published_says(_RESULTS[answered[0]][1], message) in (True, None), message

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rukh.cli.lexer import argv_for
+from rukh.cli.saying import argv_for
 from rukh.values.canonical import canonical_bytes
 from tests.support import echo
 from tests.support.homes import InstalledHome

@@ -18,6 +18,7 @@ from tests.values.test_reader import FAR, VALUES
 
 
 @pytest.mark.requirement("RK-VAL-030", "RK-VAL-017")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("canonical"))
 def test_a_value_has_one_canonical_form(case: vectors.Case) -> None:
     assert canonical(read(case["text"].encode(), **FAR)) == case["canonical"]

@@ -19,6 +19,7 @@ LIMIT = 2**53 - 1
 
 
 @pytest.mark.requirement("RK-VAL-020", "RK-VAL-021", "RK-VAL-022", "RK-VAL-023")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("numbers", "tokens", refused=False))
 def test_a_token_has_a_kind_and_a_value(case: vectors.Case) -> None:
     value = parse_number(case["token"])
@@ -27,6 +28,7 @@ def test_a_token_has_a_kind_and_a_value(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-VAL-001", "RK-VAL-021", "RK-VAL-022", "RK-VAL-023")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("numbers", "tokens", refused=True))
 def test_a_token_is_refused(case: vectors.Case) -> None:
     with pytest.raises(RukhError) as refused:
@@ -41,12 +43,14 @@ def test_a_number_token_is_one_by_its_grammar_alone(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-VAL-024")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("numbers", "decimals", refused=False))
 def test_a_decimal_has_one_form(case: vectors.Case) -> None:
     assert normalize_decimal(case["decimal"]) == case["normal"]
 
 
 @pytest.mark.requirement("RK-VAL-024")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("numbers", "decimals", refused=True))
 def test_a_decimal_is_refused(case: vectors.Case) -> None:
     with pytest.raises(RukhError) as refused:
@@ -56,6 +60,7 @@ def test_a_decimal_is_refused(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-VAL-024")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("numbers", "comparisons"))
 def test_decimals_compare_exactly(case: vectors.Case) -> None:
     left, right = normalize_decimal(case["left"]), normalize_decimal(case["right"])

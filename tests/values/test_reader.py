@@ -36,6 +36,7 @@ def source(case: vectors.Case) -> bytes:
 @pytest.mark.requirement(
     "RK-VAL-010", "RK-VAL-011", "RK-VAL-012", "RK-VAL-013", "RK-VAL-014", "RK-VAL-015", "RK-VAL-017"
 )
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("reader", refused=False))
 def test_the_reader_accepts(case: vectors.Case) -> None:
     assert canonical(read(source(case), **limits(case))) == case["canonical"]
@@ -51,6 +52,7 @@ def test_the_reader_accepts(case: vectors.Case) -> None:
     "RK-VAL-015",
     "RK-VAL-016",
 )
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("reader", refused=True))
 def test_the_reader_refuses(case: vectors.Case) -> None:
     with pytest.raises(RukhError) as refused:

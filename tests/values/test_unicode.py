@@ -19,6 +19,7 @@ def as_read(data: bytes) -> Any:
 
 
 @pytest.mark.requirement("RK-VAL-010", "RK-VAL-013", "RK-VAL-014", "RK-VAL-017", "RK-VAL-030")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("unicode", "strings", refused=False))
 def test_a_string_is_its_code_points(case: vectors.Case) -> None:
     found = as_read(bytes.fromhex(case["hex"]))
@@ -27,6 +28,7 @@ def test_a_string_is_its_code_points(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-VAL-010", "RK-VAL-011", "RK-VAL-013", "RK-VAL-014", "RK-VAL-016")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("unicode", "strings", refused=True))
 def test_what_is_no_string_is_refused(case: vectors.Case) -> None:
     with pytest.raises(RukhError) as refused:
@@ -36,6 +38,7 @@ def test_what_is_no_string_is_refused(case: vectors.Case) -> None:
 
 
 @pytest.mark.requirement("RK-VAL-017", "RK-VAL-030")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("unicode", "compared"))
 def test_strings_are_equal_and_ordered_as_they_stand(case: vectors.Case) -> None:
     left, right = as_read(case["left"].encode()), as_read(case["right"].encode())
@@ -46,6 +49,7 @@ def test_strings_are_equal_and_ordered_as_they_stand(case: vectors.Case) -> None
 
 
 @pytest.mark.requirement("RK-VAL-017", "RK-INP-009")
+@pytest.mark.requirement("RK-VEC-004")
 @pytest.mark.parametrize("case", vectors.cases("unicode", "counted"))
 def test_a_string_is_as_long_as_it_has_code_points(case: vectors.Case) -> None:
     found, length = as_read(case["text"].encode()), case["length"]

@@ -6,14 +6,18 @@ document is shown readably, or as it is under `--json`. A verb's module is loade
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
 import click
 
 from rukh.cli.admin.shown import Shown
+from rukh.cli.browse import terminal_width
 from rukh.cli.context import Context
-from rukh.cli.output import write_out
+from rukh.cli.output import STDOUT, write_out
+from rukh.cli.paint import bold, painted
+from rukh.cli.sheet import Sheet
 from rukh.cli.words import BUILT
 from rukh.values.errors import RukhError
 
@@ -36,11 +40,62 @@ _MODULES = {
     "task": "endpoints",
     "recover": "upkeep",
     "gc": "upkeep",
+    "completion": "completing",
     "help": "helping",
 }
 
 
+# No text is cut to a width before it is laid out.
+_UNCUT = 10_000
+_CLICKS_HELP, _HELP = "Show this message and exit.", "Show this help"
 _GROUPS = frozenset({"trust", "source", "profile", "mcp", "task"})
+
+
+class _Pages(click.HelpFormatter):
+    """click's pages laid out as those of installed commands: same sheet, same headings."""
+
+    def __init__(self, **_: Any) -> None:
+        super().__init__(0, width=_UNCUT)
+        self._sheet = Sheet(terminal_width(STDOUT), painted(bold, STDOUT))
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        self.write(self._sheet.usage(f"{prog} {args}") + "\n")
+
+    def write_text(self, text: str) -> None:
+        self.write("\n\n".join(self._sheet.paragraph(part) for part in _paragraphs(text)) + "\n")
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"{self._sheet.title(heading)}\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        self.write("\n".join(self._sheet.rows([_row(*row) for row in rows])) + "\n")
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split("\n\n")]
+
+
+def _row(label: str, says: str) -> tuple[str, str]:
+    """A row as the other pages write it: no full stop, choices without brackets, room for a short name."""
+    if not label.startswith("-"):
+        return label, says.removesuffix(".")
+    label = label.replace("[", "").replace("]", "")
+    says = _HELP if says == _CLICKS_HELP else says.removesuffix(".").replace(".  [", " [")
+    return (f"    {label}" if label.startswith("--") else label), says
+
+
+class _Context(click.Context):
+    formatter_class = _Pages
+
+
+def _dressed(command: click.Command) -> click.Command:
+    """The command, and all below it, with these pages."""
+    command.context_class = _Context
+    if isinstance(command, click.Group):
+        command.subcommand_metavar = "COMMAND ..."
+        for below in command.commands.values():
+            _dressed(below)
+    return command
 
 
 class _Words(click.Group):
@@ -53,7 +108,7 @@ class _Words(click.Group):
         if cmd_name not in _MODULES:
             return None
         found: click.Command = getattr(import_module(f"{__name__}.{_MODULES[cmd_name]}"), f"{cmd_name}_verb")
-        return found
+        return _dressed(found)
 
 
 def administer(context: Context, words: list[str]) -> int:

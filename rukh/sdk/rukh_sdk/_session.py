@@ -179,6 +179,8 @@ def _failure(error: BaseException) -> tuple[bytes, int]:
         if status == 0:
             return _completion("succeeded", None, None), 0
     else:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            _end_as_unread()
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_HERE):
             trace = trace.tb_next
@@ -186,6 +188,24 @@ def _failure(error: BaseException) -> tuple[bytes, int]:
     return _completion(
         "command_failed", None, None, {"exitCode": status, "message": _sayable(message)}
     ), status
+
+
+def _nobody_reads() -> bool:
+    """Whether standard output has lost its reader."""
+    import select
+
+    poll = select.poll()
+    poll.register(1, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _end_as_unread() -> NoReturn:
+    """End as a program without this SDK does whose output nobody reads: at once and quietly. RK-SDK-008"""
+    import signal
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)
+    os._exit(_FAILED)  # where the signal is held back
 
 
 def _sayable(message: str) -> str:
