@@ -137,6 +137,22 @@ class Bench:
             "check-200", 'python -c "import pydantic"', 3, *interleaved(ours, theirs, rounds, warm_up=2)
         )
 
+    def completion(self, rounds: int) -> Figure:
+        """One key press, as the script for bash asks it: the command is typed, its name is not at its end."""
+        words = [
+            "completion",
+            "--words",
+            "bash",
+            " \t\n\"'><=;|&(:",
+            f"{os.path.basename(RUKH)} bench c0",
+            "",
+        ]
+        offered = subprocess.run([RUKH, *words], env=self.home.env, capture_output=True, check=True).stdout
+        assert offered.startswith(b"words\n") and b"\nc00" in offered, offered
+        ours = _command([RUKH, *words], self.home.env)
+        theirs = _command([sys.executable, "-c", "pass"], self.home.env)
+        return Figure("completion", "python -c pass", 2, *interleaved(ours, theirs, rounds, warm_up=3))
+
     def publication(self, rounds: int) -> Figure:
         return publication(self.base, rounds)
 
@@ -158,6 +174,7 @@ FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
     "mcp-list": (Bench.mcp_list, 400),
     "result-validation": (Bench.result_validation, 40),
     "check-200": (Bench.wide_check, 20),
+    "completion": (Bench.completion, 40),
     "publication": (Bench.publication, 5),
     "mcp-16": (Bench.mcp_16, 40),
     "mcp-page": (Bench.mcp_page, 400),

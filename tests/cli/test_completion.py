@@ -22,6 +22,8 @@ from rukh.store.schema import SCHEMA_VERSION
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
 from tests.support.shelves import ODD, shelf_home
 
+# As the console script does; what that imports itself is the installer's.
+STARTED = "from rukh.reference import main; main()"
 BREAKS = " \t\n\"'@><=;|&(:"
 CORE = list(BUILT)
 
@@ -350,7 +352,8 @@ def test_a_request_starts_nothing_and_loads_next_to_nothing(shelf: InstalledHome
             sys.executable,
             "-X",
             "importtime",
-            PROGRAM,
+            "-c",
+            STARTED,
             "completion",
             "--words",
             "bash",

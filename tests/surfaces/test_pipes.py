@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import pty
@@ -257,17 +258,18 @@ def test_a_byte_of_the_environment_that_is_no_text_is_shown_by_an_escape(
 
 @pytest.mark.requirement("RK-CLI-079")
 def test_output_is_whole_also_through_a_descriptor_that_does_not_wait(pipes: InstalledHome) -> None:
-    """The list of rules is larger than the pipe; whoever shares the pipe has made it one that does not wait."""
+    """Whoever shares the pipe has made it one that does not wait. It holds one page, which is free again only when its
+    last byte was taken: byte by byte, that is long behind the next write."""
     reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1)
     os.set_blocking(writing, False)
     process = subprocess.Popen(
         [PROGRAM, "check", "--rules", "--json"], stdout=writing, env=pipes.environment()
     )
     os.close(writing)
-    # Filled to the brim before anything is taken: what follows has to wait.
-    data = b""
-    while chunk := os.read(reading, 1024):
-        data += chunk
+    data = bytearray()
+    while byte := os.read(reading, 1):
+        data += byte
     os.close(reading)
     assert 0 == process.wait(PATIENCE)
-    assert json.loads(data)
+    assert len(json.loads(data)) and len(data) > 4096
