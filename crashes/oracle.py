@@ -8,16 +8,20 @@ from pathlib import Path
 from crashes.program import Ended, forked
 from crashes.scenes import ABSENT, PACKAGE, Scene
 
+INTERRUPTED = 130  # the status of a verb that an interrupt stopped
+
 
 def look(scene: Scene, words: list[str], home: Path, ended: Ended) -> tuple[str, list[str]]:
     """The version that is there after the scene's verb `ended`, and everything that is wrong. None wrong: no loss."""
-    found = _behaviour(ended)
+    found = [*_behaviour(ended), *_interrupted(ended, home)]
     first, wrong = _seen(home)
     found += wrong
     if first not in (scene.before, scene.after):
         found.append(f"version {first!r} is neither the old nor the new one")
     if ended.status == 0 and first != scene.after:
         found.append(f"acknowledged, and version {first!r} is there")
+    if ended.status == INTERRUPTED and first != scene.before:
+        found.append(f"said to be stopped, and version {first!r} is there")
     found += _must(home, ["recover"])
     second, wrong = _seen(home)
     found += wrong
@@ -41,6 +45,15 @@ def _behaviour(ended: Ended) -> list[str]:
     if "Traceback" in ended.err or "RKL026" in ended.err:
         return [f"an inner fault was shown: {ended.err.strip()}"]
     return []
+
+
+def _interrupted(ended: Ended, home: Path) -> list[str]:
+    """What a verb that was stopped must have said, and must have done by itself, without any recovery."""
+    if ended.status != INTERRUPTED:
+        return []
+    told = ended.err.strip()  # one that was struck before it began has nothing to say
+    said = [] if "RKO006" in told or not told else [f"it was stopped and said {told!r}"]
+    return said + [f"{path.name} was left in staging" for path in sorted((home / "staging").iterdir())]
 
 
 def _seen(home: Path) -> tuple[str, list[str]]:

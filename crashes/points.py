@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ CHANGING = tuple(
     "write pwrite64 writev pwritev rename renameat renameat2 link linkat symlink mkdir mkdirat unlink unlinkat rmdir "
     "ftruncate fallocate chmod fchmod fsync fdatasync openat".split()
 )
+# Faults that are no errors of a call.
+SIGNALS = {"kill": "SIGKILL", "interrupt": "SIGINT"}
 _CALL = re.compile(r"^(\d+) +([a-z0-9_]+)\((.*)$")
 
 
@@ -47,11 +50,12 @@ def points(home: Path, words: list[str], log: Path) -> tuple[list[Point], Ended]
 
 
 def disturbed(home: Path, words: list[str], point: Point, fault: str, log: Path) -> tuple[Ended, bool]:
-    """The run with `fault` at `point`: `kill`, or an error that the call then gives; and whether it came to that."""
-    what = "signal=SIGKILL" if fault == "kill" else f"error={fault}"
+    """The run with `fault` at `point`: a signal, or an error that the call then gives; and whether it came to that."""
+    what = f"signal={SIGNALS[fault]}" if fault in SIGNALS else f"error={fault}"
     inject = f"inject={point.call}:{what}:when={point.nth}"
     ended = traced(home, words, ["-e", f"trace={point.call}", "-e", inject, "-o", os.fspath(log)])
-    return ended, ended.status == KILLED or "(INJECTED)" in log.read_text(encoding="utf-8", errors="replace")
+    seen = log.read_text(encoding="utf-8", errors="replace")
+    return ended, ended.status == KILLED or "(INJECTED)" in seen or "--- SIGINT" in seen
 
 
 def traced(home: Path, words: list[str], options: list[str]) -> Ended:
@@ -62,6 +66,8 @@ def traced(home: Path, words: list[str], options: list[str]) -> Ended:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
+        # Whoever was started in the background ignores the interrupt that is to be tried.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )
     status = 128 - done.returncode if done.returncode < 0 else done.returncode
     return Ended(status, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

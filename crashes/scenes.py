@@ -135,7 +135,10 @@ class Stage:
 
 
 def remove(home: Path) -> None:
-    """Remove a copy, read-only releases included."""
+    """Remove a copy, read-only releases included; of a link only the link."""
+    if home.is_symlink():
+        home.unlink()
+        return
     for directory, _, _ in os.walk(home):
         os.chmod(directory, 0o700)
     shutil.rmtree(home)

@@ -13,8 +13,8 @@ from crashes.power import CUT, cut, syncs
 from crashes.program import Ended, forked
 from crashes.scenes import Scene, Stage, remove
 
-# `kill` at a system call, an error from it, or the power cut at a sync of the database.
-FAULTS = ("kill", "ENOSPC", "EIO", "EPERM", "power")
+# A signal at a system call, an error from it, or the power cut at a sync of the database.
+FAULTS = ("kill", "interrupt", "ENOSPC", "EIO", "EPERM", "power")
 
 
 @dataclass(frozen=True)

@@ -58,12 +58,13 @@ NOTES_DIR = "{notes}"
 """
 
 
-def publish_release(walk: Walk, version: str) -> None:
+def publish_release(walk: Walk, version: str, longest_title: int = 200) -> None:
     """Pack and sign the extension under another version number, beside the first release."""
     source = walk.place / f"notes-{version}"
     shutil.copytree(NOTES, source, ignore=shutil.ignore_patterns("__pycache__"))
     descriptor = json.loads((source / "rukh-extension.json").read_text())
     descriptor["version"] = version
+    descriptor["commands"][0]["parameters"][0]["type"]["maxLength"] = longest_title
     (source / "rukh-extension.json").write_text(json.dumps(descriptor))
     artifact = str(walk.place / "releases" / f"acme.notes-{version}.tar.gz")
     walk.run("pack", str(source), "--out", artifact)
@@ -174,7 +175,40 @@ async def _talk(walk: Walk, inputs: dict[str, object], terminal: dict[str, objec
         walk.expect(again["outcome"] == "succeeded", "the new name of the new revision is served")
 
 
-STEPS: tuple[Callable[[Walk], None], ...] = (check, release, distrust, install, terminal, refusals, agent)
+def consent(walk: Walk) -> None:
+    """An update that changes what the owner agreed to needs a yes to exactly that change; the way back stays open."""
+    publish_release(walk, "1.2.0", longest_title=500)
+    refusal = json.loads(walk.run("update", "acme.notes", "--json", status=76))
+    walk.run("update", "acme.notes", status=76)
+    walk.run("update", "acme.notes", "--accept", refusal["error"]["difference"]["digest"])
+    history = json.loads(walk.run("profile", "history", "--json"))["revisions"]
+    walk.run("profile", "rollback", history[1]["revision"])
+    walk.run("info", "acme.notes")
+
+
+def upkeep(walk: Walk) -> None:
+    """What was damaged is found and explained, and comes back from the source; nothing is left behind."""
+    installed = json.loads(walk.run("info", "acme.notes", "--json"))["installed"]
+    module = walk.place / "home" / "releases" / installed["tree"] / "acme_notes.py"
+    module.chmod(0o644)
+    module.write_text("# written over\n")
+    walk.run("doctor", status=1)
+    walk.run("doctor", "--fix")
+    walk.run("doctor")
+    walk.run("gc", "--dry-run")
+
+
+STEPS: tuple[Callable[[Walk], None], ...] = (
+    check,
+    release,
+    distrust,
+    install,
+    terminal,
+    refusals,
+    agent,
+    consent,
+    upkeep,
+)
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ class Walk:
         print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
 
     def run(self, *words: str, status: int = 0, stdin: str | None = None) -> str:
-        """Run `rukh WORDS`, show it, and give its standard output; Failed where the status is another."""
+        """Run `rukh WORDS`, show it, and give its answer, or its refusal where `status` says so; Failed at another."""
         shown = " ".join(shlex.quote(self._short(word)) for word in words)
         print(f"\n$ {f'echo {shlex.quote(stdin)} | ' if stdin else ''}rukh {shown}", flush=True)
         done = subprocess.run(
@@ -46,7 +46,7 @@ class Walk:
             print(f"    (exit status {done.returncode})")
         if done.returncode != status:
             raise Failed(f"rukh {shown} ended with {done.returncode}, not {status}")
-        return done.stdout
+        return done.stderr if status else done.stdout
 
     def say(self, what: str, text: str) -> None:
         """Show what an agent saw."""

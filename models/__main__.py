@@ -10,16 +10,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
-from models import mutants, publication
-from models.enumerate import enumerate_states
+from models import mutants
+from models.enumerate import Counted, enumerate_states
 from models.lockstep import PATHS, Walked, walk
-from rukh.machines import publication as machine
-
-# Alone with two actors the model reaches much more than production can be walked through in about a minute.
-LARGE = publication.Bound(actors=2, revisions=3, releases=1, keeps=(2,))
-LOCKSTEP = (publication.Bound(1, 4, 1), publication.Bound(2, 2, 1, keeps=(2,)))
+from models.mutants import Judged
+from models.subject import NAMES, Subject, subject_of
 
 
 def main() -> int:
@@ -27,38 +26,43 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m models", description=__doc__)
     parser.add_argument("--verbose", action="store_true", help="list mutants, and how often each rule fired")
     options = parser.parse_args()
-    return 0 if judge_publication(verbose=options.verbose) else 1
+    judged = [judge(subject_of(name), verbose=options.verbose) for name in NAMES]
+    return 0 if all(judged) else 1
 
 
-def judge_publication(*, verbose: bool) -> bool:
-    """The publication model; whether all is well."""
+def judge(subject: Subject, *, verbose: bool, walks: Callable[[Subject], list[Walked]] | None = None) -> bool:
+    """Judge one model and print what was found; whether all is well. `walks` walks production."""
     begun = time.monotonic()
-    with ProcessPoolExecutor(2) as pool:
-        walks = list(pool.map(walk, LOCKSTEP))
-    counted = enumerate_states(publication, LARGE)
-    judged = [*mutants.table_mutants(machine), *mutants.judge_guards()]
+    walked = (walks or walk_all)(subject)
+    counted = enumerate_states(subject.adapter.model, subject.large)
+    judged = [*mutants.table_mutants(subject), *mutants.judge_guards(subject)]
     killed = sum(one.killed for one in judged)
-    faults = [
-        *counted.violations,
-        *(violation for one in walks for violation in one.violations),
-        *(f"rule {rule} never fires" for rule in counted.never_fired(publication)),
-        *(f"stale guard: {name}" for name in mutants.stale()),
-        *(f"table: {fault}" for fault in mutants.table_faults(machine)),
-        *(f"mutant lives: {one.name}" for one in judged if not one.killed),
-    ]
-    violations = len(counted.violations) + sum(len(one.violations) for one in walks)
+    violations = [*counted.violations, *(violation for one in walked for violation in one.violations)]
+    faults = [*violations, *_faults(subject, counted, judged)]
     print(
-        f"publication states={counted.states} edges={counted.edges} violations={violations} "
+        f"{subject.name} states={counted.states} edges={counted.edges} violations={len(violations)} "
         f"mutants={killed}/{len(judged)} seconds={time.monotonic() - begun:.0f}"
     )
-    _print_walks(walks)
+    _print_walks(walked)
     if verbose:
-        for (rule, answer), count in sorted(counted.fired.items()):
-            print(f"  rule {rule}: {answer} {count}")
-        for one in judged:
-            print(f"  mutant {'killed' if one.killed else 'LIVES'}: {one.name}: {one.by}")
+        _print_each(counted, judged)
     print(*faults, sep="\n", end="\n" if faults else "")
     return not faults
+
+
+def walk_all(subject: Subject) -> list[Walked]:
+    """Production beside the model, in each of the bounds for that, at the same time."""
+    with ProcessPoolExecutor(2) as pool:
+        return list(pool.map(partial(walk, subject.adapter), subject.lockstep))
+
+
+def _faults(subject: Subject, counted: Counted, judged: Iterable[Judged]) -> list[str]:
+    return [
+        *(f"rule {rule} never fires" for rule in counted.never_fired(subject.adapter.model)),
+        *(f"stale guard: {name}" for name in mutants.stale(subject)),
+        *(f"table: {fault}" for fault in subject.table_faults()),
+        *(f"mutant lives: {one.name}" for one in judged if not one.killed),
+    ]
 
 
 def _print_walks(walks: list[Walked]) -> None:
@@ -67,6 +71,13 @@ def _print_walks(walks: list[Walked]) -> None:
     print(
         f"  in lockstep with production: states={states} edges={edges} done={done} left-by-{PATHS}-paths={twice}"
     )
+
+
+def _print_each(counted: Counted, judged: list[Judged]) -> None:
+    for (rule, answer), count in sorted(counted.fired.items()):
+        print(f"  rule {rule}: {answer} {count}")
+    for one in judged:
+        print(f"  mutant {'killed' if one.killed else 'LIVES'}: {one.name}: {one.by}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The model and production in lockstep: each edge is done by production too, on a clone of a real database.
+"""A model and production in lockstep: each edge is done by production too, on a clone of a real database.
 
 A clone is the database file and its write-ahead log as they lay there in the middle of things, put into a home on
 memory-backed files and opened by a new connection, as behind a crash. The living are locks that are held; the dead are
@@ -6,7 +6,7 @@ locks that are not. What production answered, and the state that is read back fr
 Each state is left from two clones that were reached by different paths, where there are two: what the abstraction does
 not see must make no difference.
 
-This is the one module of the room that knows production, and it knows the room's public doors only.
+What is here is the same for every model; what drives production for one of them is an `Adapter` of its own.
 """
 
 from __future__ import annotations
@@ -14,53 +14,23 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import apsw
 
-from models import publication as model
-from rukh.store.calls import Caller, Calls, Kept, Moved, Pinned
+from models.enumerate import Step, in_order, steps
 from rukh.store.database import FILE
-from rukh.store.holders import Holder, is_alive
+from rukh.store.holders import Holder
 from rukh.store.home import Home, open_home
-from rukh.store.profiles import NO_REVISION, Contents, Staged, stored
-from rukh.store.publications import Intent
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
 
 PATHS = 2
-PACKAGE = "acme.x"
-COMMAND = f"{PACKAGE}/run"
-OWNER = Caller("cli", "user:local", "user:local")
 # A small page makes a small clone.
 _PAGE_BYTES = 512
-_ANSWERS = {"RKA011": "denied", "RKO001": "other content", "RKO003": "under way"}
-
-
-_ENDED = (
-    "SELECT id, state FROM operation WHERE state != 'begun' "
-    "UNION ALL SELECT id, outcome FROM invocation WHERE outcome IS NOT NULL"
-)
-# What no state of the model can say, and must not be: a statement that finds it.
-_NEVER = {
-    "nobody owes what is under way": "SELECT id FROM operation WHERE state = 'begun' AND holder IS NULL",
-    "what is over binds": "SELECT operation FROM binding b WHERE NOT EXISTS (SELECT 1 FROM revision v "
-    "WHERE v.operation = b.operation) AND NOT EXISTS (SELECT 1 FROM operation o WHERE o.id = b.operation "
-    "AND o.state = 'begun')",
-    "a revision is named twice": "SELECT revision FROM operation WHERE state = 'committed' "
-    "GROUP BY revision HAVING count(*) > 1",
-}
-
-
-class Actor(NamedTuple):
-    """Who an actor is in the database: its holder, its operation, what that asked for, its call."""
-
-    holder: str
-    operation: str = ""
-    asked: model.Operation | None = None
-    call: str = ""
 
 
 class Clone(NamedTuple):
@@ -68,7 +38,7 @@ class Clone(NamedTuple):
 
     database: bytes
     log: bytes
-    actors: tuple[Actor, ...]
+    actors: tuple[Any, ...]
     ended: tuple[tuple[str, str], ...]
     made: int
 
@@ -86,24 +56,27 @@ def memory_directory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def walk(bound: model.Bound, *, paths: int = PATHS, most_violations: int = 1, most_edges: int = 0) -> Walked:
+def walk(
+    adapter: type[Adapter], bound: Any, *, paths: int = PATHS, most_violations: int = 1, most_edges: int = 0
+) -> Walked:
     """Everything within `bound`, each state from `paths` clones; `most_edges` (0: all) ends it earlier, and then it has
     proved less."""
+    model = adapter.model
     with tempfile.TemporaryDirectory(dir=memory_directory()) as directory:
-        production = Production(Home(os.path.join(directory, "home")))
+        production = adapter(Home(os.path.join(directory, "home")))
         first = model.start(bound)
         left, queue = Counter({first: 1}), deque([(first, production.fresh(bound))])
-        edges, done, visited, violations = 0, 0, set[model.State](), list[str]()
+        edges, done, visited, violations = 0, 0, set[Any](), list[str]()
         while queue and len(violations) < most_violations and not 0 < most_edges <= done:
             state, clone = queue.popleft()
-            for step in model.steps(state, bound):
+            for step in steps(model, state, bound):
                 answer, seen, behind = production.do(clone, step)
                 done += 1
                 edges += state not in visited
                 if (answer, seen) != (step.answer, step.behind):
                     violations.append(_difference(state, step, answer, seen))
                     continue
-                expected, order = model.in_order(step.behind)
+                expected, order = in_order(model, step.behind)
                 if left[expected] < paths and expected != state:
                     left[expected] += 1
                     actors = tuple(behind.actors[actor] for actor in order)
@@ -113,41 +86,52 @@ def walk(bound: model.Bound, *, paths: int = PATHS, most_violations: int = 1, mo
         return Walked(len(visited), edges, done, twice, tuple(violations))
 
 
-def _difference(state: model.State, step: model.Step, answer: str, seen: model.State | str) -> str:
+def _difference(state: Any, step: Step, answer: str, seen: Any) -> str:
     return (
         f"{step.rule} {step.argument} by {step.actor} in {state}:\n  model      {step.answer} {step.behind}\n"
         f"  production {answer} {seen}"
     )
 
 
-class Production:
-    """One home on memory-backed files, in which one edge after another is done."""
+class Adapter:
+    """One home on memory-backed files, in which one edge after another is done.
+
+    An adapter of a model says which it is (`model`), and how its things stand in the tables:
+
+        first       fill a new home with what the first state says; who the actors are, and the outcomes so far
+        rules       rule -> the method that has production do it: its answer, and who the actor is behind it
+        observed    the state that is found in the tables, or what is wrong with them that no state can say
+        ended       every outcome so far, each as it was when it was first seen
+    """
+
+    model: ModuleType
+    rules: Mapping[str, Callable[..., tuple[str, Any]]]
 
     def __init__(self, home: Home) -> None:
         self._home = open_home(home.path, create=True)
         self._path = self._home.at("db", FILE)
-        self._rules: dict[str, Callable[[Store, Clone, model.Step], tuple[str, Actor]]] = {
-            name: getattr(self, f"_{name}") for name in model.RULES
-        }
 
-    def fresh(self, bound: model.Bound) -> Clone:
-        """A home with its first revision, and nothing installed."""
+    def first(self, store: Store, bound: Any) -> tuple[tuple[Any, ...], tuple[tuple[str, str], ...]]:
+        raise NotImplementedError
+
+    def observed(self, store: Store, actors: tuple[Any, ...], ended: tuple[tuple[str, str], ...]) -> Any:
+        raise NotImplementedError
+
+    def ended(self, store: Store, known: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        raise NotImplementedError
+
+    def fresh(self, bound: Any) -> Clone:
+        """A home in the first state."""
         connection = apsw.Connection(self._path)
         connection.execute(f"PRAGMA page_size={_PAGE_BYTES}; PRAGMA journal_mode=wal")
         connection.close()
-        store = Store(self._home, _no_time)
-        content = model.Content(0, 0)
-        store.publications.publish(
-            "op_0", NO_REVISION, profile(content), contents(content), subject="user:local", surface="cli"
-        )
-        for number in range(1, bound.releases + 1):
-            store.trust.add_key(PACKAGE, key(number), "PEM", subject="user:local")
-        actors = tuple(Actor(f"hold_{number}") for number in range(bound.actors))
-        clone = self._taken(store, actors, (("op_0", "committed"),), bound.actors)
+        store = Store(self._home, no_time)
+        actors, ended = self.first(store, bound)
+        clone = self._taken(store, actors, ended, bound.actors)
         store.close()
         return clone
 
-    def do(self, clone: Clone, step: model.Step) -> tuple[str, model.State | str, Clone]:
+    def do(self, clone: Clone, step: Step) -> tuple[str, Any, Clone]:
         """Do `step` on a copy of `clone`: production's answer, the state that is found, and what lies there then."""
         self._lay_out(clone)
         with ExitStack() as living:
@@ -155,7 +139,7 @@ class Production:
             for holder in holders:
                 assert holder.id
                 living.callback(holder.leave)
-            store = Store(self._home, _no_time, holders[step.actor])
+            store = Store(self._home, no_time, holders[step.actor])
             living.callback(store.database.close)
             try:
                 answer, actor = self.act(store, clone, step)
@@ -165,13 +149,13 @@ class Production:
                 holders[step.actor].leave()
             actors = list(clone.actors)
             actors[step.actor] = actor
-            ended = newly_ended(store, clone.ended)
+            ended = self.ended(store, clone.ended)
             seen = self.observed(store, tuple(actors), ended)
             return answer, seen, self._taken(store, tuple(actors), ended, clone.made + 1)
 
-    def act(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
+    def act(self, store: Store, clone: Clone, step: Step) -> tuple[str, Any]:
         """Have production do `step`; its answer, and who the actor is in the database behind it."""
-        return self._rules[step.rule](store, clone, step)
+        return self.rules[step.rule](self, store, clone, step)
 
     def _lay_out(self, clone: Clone) -> None:
         for end, data in (("", clone.database), ("-wal", clone.log)):
@@ -181,277 +165,12 @@ class Production:
             os.unlink(f"{self._path}-shm")
 
     def _taken(
-        self, store: Store, actors: tuple[Actor, ...], ended: tuple[tuple[str, str], ...], made: int
+        self, store: Store, actors: tuple[Any, ...], ended: tuple[tuple[str, str], ...], made: int
     ) -> Clone:
         with open(self._path, "rb") as database, open(f"{self._path}-wal", "rb") as log:
             return Clone(database.read(), log.read(), actors, ended, made)
 
-    # --- the rules, one door of production each ---
 
-    def _begin(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        asked = step.behind.operations[step.actor]
-        assert asked is not None
-        actor = clone.actors[step.actor]._replace(operation=f"op_{clone.made}", asked=asked)
-        recorded = store.publications.begin(intent_of(store, actor))
-        return (recorded.state if recorded else "begun"), actor
-
-    def _stage(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        store.publications.stage(intent_of(store, actor))
-        return "staged", actor
-
-    def _validate(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        refused = store.publications.validate(intent_of(store, actor))
-        return (refused.state if refused else "validated"), actor
-
-    def _commit(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        return store.publications.commit(intent_of(store, actor)).state, actor
-
-    def _abort(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        store.publications.abort(intent_of(store, actor), "cancelled")
-        found = store.publications.operation(actor.operation)
-        return (found.state if found else ""), actor
-
-    def _acknowledge(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        store.publications.acknowledge(actor.operation)
-        found = store.publications.operation(actor.operation)
-        if found is None or found.state == "begun":
-            return "under way", actor
-        return found.state, actor._replace(operation="", asked=None)
-
-    def _repeat(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        """As one does who has lost the answer; `other` under the same id is another publication."""
-        actor = clone.actors[step.actor]
-        intent = intent_of(store, actor)
-        if step.argument == "other":
-            intent = Intent(
-                actor.operation, intent.expected, profile(model.Content(9, 9)), intent.contents,
-                subject="user:local", surface="cli",
-            )  # fmt: skip
-        try:
-            recorded = store.publications.begin(intent)
-        except RukhError as refused:
-            return _ANSWERS.get(refused.rule, refused.rule), actor
-        return (recorded.state if recorded else "begun"), actor
-
-    def _capture(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        sequence = step.argument
-        assert isinstance(sequence, int)
-        row = store.database.row(
-            "SELECT v.id, b.tree FROM revision v JOIN binding b ON b.operation = v.operation WHERE v.sequence = ?",
-            (sequence,),
-        )
-        assert row is not None
-        call = f"inv_{clone.made}_{step.actor}"
-        try:
-            store.calls.capture(call, OWNER, Pinned(sequence, row[0], COMMAND, row[1]))
-        except Moved:
-            return "moved", actor
-        except RukhError as refused:
-            return _ANSWERS.get(refused.rule, refused.rule), actor
-        return "captured", actor._replace(call=call)
-
-    def _release(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        _finish(store.calls, actor.call, release=True)
-        return "ended", actor._replace(call="")
-
-    def _leave(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        actor = clone.actors[step.actor]
-        _finish(store.calls, actor.call, release=False)
-        return "left", actor
-
-    def _crash(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        return "dead", clone.actors[step.actor]._replace(holder=f"hold_{clone.made + 1000}")
-
-    def _recover(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        store.recovery.operations()
-        store.recovery.calls(lambda invocation: f"{invocation} was lost")
-        return "recovered", clone.actors[step.actor]
-
-    def _collect(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        keep = step.argument
-        assert isinstance(keep, int)
-        would = store.collection.collect(dry_run=True, keep=keep, subject="user:local")
-        did = store.collection.collect(dry_run=False, keep=keep, subject="user:local")
-        same = (would.revisions, would.releases) == (did.revisions, did.releases)
-        return ("collected" if same else "another plan"), clone.actors[step.actor]
-
-    def _revoke(self, store: Store, clone: Clone, step: model.Step) -> tuple[str, Actor]:
-        store.trust.revoke_key(PACKAGE, key(step.argument), subject="user:local")
-        return "revoked", clone.actors[step.actor]
-
-    # --- what is found ---
-
-    def observed(
-        self, store: Store, actors: tuple[Actor, ...], ended: tuple[tuple[str, str], ...]
-    ) -> model.State | str:
-        """The state that the tables hold, or what is wrong with them that no state can say."""
-        wrong = (
-            _outcomes_that_changed(store, ended)
-            or _what_resolves_wrongly(store)
-            or _held_by_nobody(store, actors)
-        )
-        if wrong:
-            return wrong
-        rows = store.database.rows
-        (last,) = rows("SELECT value FROM meta WHERE name = 'last_sequence'")[0]
-        kept = {
-            sequence: content_of(text) for sequence, text in rows("SELECT sequence, profile FROM revision")
-        }
-        revoked = rows("SELECT key_id FROM trust WHERE revoked_ms IS NOT NULL")
-        state = model.State(
-            tuple(kept.get(sequence) for sequence in range(1, last + 1)),
-            rows("SELECT sequence FROM active")[0][0],
-            frozenset(
-                _number(tree) for (tree,) in rows("SELECT tree FROM release WHERE collected_ms IS NULL")
-            ),
-            frozenset(_number(name) for (name,) in revoked),
-            tuple(self._operation(store, actor) for actor in actors),
-            tuple(self._call(store, actor) for actor in actors),
-        )
-        for release in (1, 2):
-            found = store.collection.standing(f"tree_{release}")
-            if found != model.standing(state, release):
-                return f"release {release} is {found}, not {model.standing(state, release)}"
-        return state
-
-    def _operation(self, store: Store, actor: Actor) -> model.Operation | None:
-        row = store.database.row(
-            "SELECT expected, state, step, revision, holder FROM operation WHERE id = ?", (actor.operation,)
-        )
-        if row is None or row[4] is None or actor.asked is None:
-            return None
-        expected, state, step, revision, holder = row
-        place, sequence = (step, 0) if state == "begun" else (state, 0)
-        if state == "committed":
-            sequence = _sequence(revision)
-        return actor.asked._replace(
-            expected=_sequence(expected), place=place, revision=sequence, held=is_alive(self._home, holder)
-        )
-
-    def _call(self, store: Store, actor: Actor) -> model.Call | None:
-        row = store.database.row(
-            "SELECT i.revision, f.tree, i.outcome IS NULL, i.holder FROM reference f JOIN invocation i "
-            "ON i.id = f.invocation WHERE f.invocation = ?",
-            (actor.call,),
-        )
-        if row is None:
-            return None
-        revision, tree, is_open, holder = row
-        held = not is_open or (holder is not None and is_alive(self._home, holder))
-        return model.Call(_sequence(revision), _number(tree), bool(is_open), held)
-
-
-def newly_ended(store: Store, known: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Outcomes of operations and calls, each as it was when it was first seen."""
-    rows = store.database.rows(_ENDED)
-    return tuple(sorted({**dict(rows), **dict(known)}.items()))
-
-
-def _finish(calls: Calls, call: str, *, release: bool) -> None:
-    calls.commit(call, OWNER, "succeeded", "{}", Kept(), release=release)
-
-
-def _outcomes_that_changed(store: Store, ended: tuple[tuple[str, str], ...]) -> str:
-    found = dict(store.database.rows(_ENDED))
-    changed = [
-        f"{name} was {state}, is {found.get(name)}" for name, state in ended if found.get(name) != state
-    ]
-    changed += [f"{name}: {what}" for what, sql in _NEVER.items() for (name,) in store.database.rows(sql)]
-    return "; ".join(changed)
-
-
-def _held_by_nobody(store: Store, actors: tuple[Actor, ...]) -> str:
-    """References of calls that no actor has any more."""
-    calls = {actor.call for actor in actors}
-    held = [call for (call,) in store.database.rows("SELECT invocation FROM reference") if call not in calls]
-    return "; ".join(f"{call} is referenced" for call in held)
-
-
-def _what_resolves_wrongly(store: Store) -> str:
-    """The words of the active content resolve, those of any other content do not, and its exports are whole."""
-    row = store.database.row(
-        "SELECT profile, generation, projection FROM active JOIN revision USING (sequence)"
-    )
-    assert row is not None
-    active = content_of(row[0])
-    for release in range(3):
-        for policy in range(2):
-            content = model.Content(release, policy)
-            resolves = store.profiles.resolve(row[1], [word(content)]) is not None
-            if resolves != (content == active):
-                return f"{word(content)} resolves: {resolves}"
-    if store.profiles.exports(row[2], "desk") != [(COMMAND, f'"{word(active)}"')]:
-        return f"the exports of {word(active)} are not whole"
-    return ""
-
-
-# --- the model's numbers as documents ---
-
-
-def _no_time() -> int:
+def no_time() -> int:
+    """The clock of every store: no model knows of time."""
     return 1
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition("_")[2])
-
-
-def _sequence(revision: str) -> int:
-    return int(revision[1:].partition("-")[0])
-
-
-def key(number: object) -> str:
-    return f"key_{number}"
-
-
-def word(content: model.Content) -> str:
-    return f"w{content.release}{content.policy}"
-
-
-def profile(content: model.Content) -> dict[str, object]:
-    number = content.release
-    packages = {PACKAGE: {"tree": f"tree_{number}", "signer": key(number)}} if number else {}
-    return {"mark": [number, content.policy], "packages": packages, "endpoints": {"desk": {"namespace": "n"}}}
-
-
-def content_of(text: str) -> model.Content:
-    mark = stored(text)["mark"]
-    return model.Content(mark[0], mark[1])
-
-
-def contents(content: model.Content) -> Contents:
-    name = word(content)
-    return Contents(
-        f"g_{name}",
-        [(COMMAND, {"identity": COMMAND})],
-        [((name,), "command", COMMAND, "Runs")],
-        {"desk": [(COMMAND, f"t_{name}")]},
-        {f"t_{name}": f'"{name}"'},
-    )
-
-
-def intent_of(store: Store, actor: Actor) -> Intent:
-    """What the actor asked for, put together again: production keeps only its digest."""
-    asked = actor.asked
-    assert asked is not None
-    number = asked.brings
-    staged = Staged(PACKAGE, f"{number}.0.0", key(number), f"tree_{number}", "a", "d", f"{number}.0.0")
-    recorded = store.database.row("SELECT expected FROM operation WHERE id = ?", (actor.operation,))
-    active = store.profiles.active()
-    expected = recorded[0] if recorded else (active.revision if active else NO_REVISION)
-    return Intent(
-        actor.operation,
-        expected,
-        profile(asked.content),
-        contents(asked.content),
-        subject="user:local",
-        surface="cli",
-        staged=staged if number else None,
-    )

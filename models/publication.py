@@ -14,8 +14,10 @@ publishes anew what a kept revision bound. Release n is signed by key n.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
+
+from models.enumerate import Step
 
 BEGUN, STAGED, VALIDATED = OPEN = ("begun", "staged", "validated")
 COMMITTED, CONFLICTED, REFUSED, ABORTED = "committed", "conflicted", "refused", "aborted"
@@ -68,14 +70,6 @@ class Bound(NamedTuple):
     revisions: int
     releases: int
     keeps: tuple[int, ...] = (1, 2)
-
-
-class Step(NamedTuple):
-    rule: str
-    actor: int
-    argument: object
-    answer: str
-    behind: State
 
 
 Result = tuple[State, str] | None
@@ -291,31 +285,8 @@ RULES: dict[str, tuple[Callable[..., Result], Callable[[State, Bound], list[obje
 }
 # Rules that are the same whoever asks: the first actor does.
 ANYBODY = ("recover", "collect", "revoke")
-
-
-def steps(state: State, bound: Bound) -> Iterator[Step]:
-    """Everything that can be asked for in `state`."""
-    for rule, (act, arguments) in RULES.items():
-        asked = arguments(state, bound)
-        for actor in range(1 if rule in ANYBODY else bound.actors):
-            for argument in asked:
-                found = act(state, actor, argument)
-                if found is not None:
-                    yield Step(rule, actor, argument, found[1], found[0])
-
-
-def in_order(state: State) -> tuple[State, tuple[int, ...]]:
-    """The state with its actors in one order, since they are alike, and who stood where."""
-    order = tuple(sorted(range(len(state.calls)), key=lambda actor: _rank(state, actor)))
-    if order == tuple(range(len(order))):
-        return state, order
-    operations = tuple(state.operations[actor] for actor in order)
-    return state._replace(operations=operations, calls=tuple(state.calls[actor] for actor in order)), order
-
-
-def _rank(state: State, actor: int) -> tuple[object, ...]:
-    operation, call = state.operations[actor], state.calls[actor]
-    return operation is None, operation or (), call is None, call or ()
+# What a state holds of each actor.
+PER_ACTOR = ("operations", "calls")
 
 
 def _with(state: State, actor: int, operation: Operation | None) -> State:

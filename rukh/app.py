@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
 
+# The status of a command line that its caller stopped, as in the registry; to be had without an import.
+_CANCELLED = 130
+
 
 class Application:
     """One named command line. `program` is the argument vector that starts it again, for pasted configurations.
@@ -67,18 +70,27 @@ class Application:
         Leaves without the interpreter's teardown, which would cost more than many a call: nothing is open that an
         ordinary end would save.
         """
-        status = self.run()
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                if stream is not None:
-                    stream.flush()
-            except (OSError, ValueError):
-                pass  # the reader went away; there is nobody left to tell
+        try:
+            status = self.run()
+            _flush()
+        except (
+            KeyboardInterrupt
+        ):  # before the first word was looked at, or behind the last answer. RK-CLI-084
+            status = self.exits.get(_CANCELLED, _CANCELLED)
         if status < 0:
             from rukh.host.passthrough import die_by
 
             die_by(-status)
         os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass  # the reader went away; there is nobody left to tell
 
 
 def _is_name(name: str) -> bool:

@@ -105,6 +105,9 @@ class Fault(AssertionError):
     """A call went wrong, or the server holds what it did not hold before."""
 
 
+Judge = Callable[[bytes], dict[str, Any]]
+
+
 class Held(NamedTuple):
     """What a server and its descendants hold."""
 
@@ -152,9 +155,10 @@ def build_home(place: Path) -> dict[str, str]:
 
 
 class Client:
-    """One server, and the calls that wait for their answers."""
+    """One server, and the calls that wait for their answers. `judge` is given each line that the server says."""
 
-    def __init__(self, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str], judge: Judge = json.loads) -> None:
+        self._judge = judge
         self._process = subprocess.Popen(
             [_RUKH, "mcp", "serve", "--endpoint", "load"],
             env=env,
@@ -241,8 +245,7 @@ class Client:
                 raise Fault(f"the server has ended; {len(self._waiting)} calls were not answered")
             self._rest += data
         line, _, self._rest = self._rest.partition(b"\n")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return self._judge(line + b"\n")
 
     def _asked(self, method: str) -> dict[str, Any]:
         number, message = self._send(method), self._read()
@@ -259,9 +262,9 @@ class Client:
             raise Fault(f"not the answer of a call that waits: {message}")
 
 
-def run(calls: int, place: Path) -> tuple[Held, Held]:
+def run(calls: int, place: Path, judge: Judge = json.loads) -> tuple[Held, Held]:
     """`calls` calls at one server, in a home made in `place`; what it held after a tenth and at the end."""
-    client = Client(build_home(place))
+    client = Client(build_home(place), judge)
     try:
         client.meet(place)
         descriptors, held_then = client.rest(None).descriptors, []

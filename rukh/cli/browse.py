@@ -9,8 +9,7 @@ from rukh.cli.help import command_help, group_help, root_help, run_help, unknown
 from rukh.cli.output import STDERR, STDOUT, output_form, write_err, write_out
 from rukh.cli.paint import bold, painted
 from rukh.cli.words import BUILT
-from rukh.store.home import exists, open_home
-from rukh.store.store import Store
+from rukh.store.home import exists
 from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rukh.cli.context import Context
-    from rukh.store.profiles import Active
+    from rukh.store.profiles import Active, Profiles
 
 _WIDTH = 80
 # What is written longer in `COLUMNS` is no width of anything.
@@ -48,10 +47,10 @@ def run_page(context: Context) -> int:
     return 0
 
 
-def group_page(context: Context, store: Store, active: Active, words: list[str]) -> int:
+def group_page(context: Context, profiles: Profiles, active: Active, words: list[str]) -> int:
     """A group without a command: its help, on standard output when asked for and else as a refusal. RK-CLI-055"""
-    path = tuple(leading_words(words))
-    routes = store.profiles.routes(active.generation)
+    path = tuple(_path(words))
+    routes = profiles.routes(active.generation)
     if not any(route[0][: len(path)] == path for route in routes):
         raise unknown_command(context.name, list(path), routes, list(BUILT))
     options = words[: words.index("--")] if "--" in words else words
@@ -71,17 +70,23 @@ def group_page(context: Context, store: Store, active: Active, words: list[str])
     )
 
 
-def unknown(context: Context, store: Store, active: Active, words: list[str]) -> int:
+def unknown(context: Context, profiles: Profiles, active: Active, words: list[str]) -> int:
     """Words that lead nowhere: the page of what lies below them, or a refusal that names the nearest command."""
-    path, routes = leading_words(words), store.profiles.routes(active.generation)
+    path, routes = _path(words), profiles.routes(active.generation)
     if path and any(route[0][: len(path)] == tuple(path) for route in routes):
-        return group_page(context, store, active, words)
+        return group_page(context, profiles, active, words)
     raise unknown_command(context.name, path, routes, list(BUILT))
 
 
 def unknown_in_empty_home(context: Context, words: list[str]) -> RukhError:
     """The refusal of a command where there is no home yet."""
-    return unknown_command(context.name, leading_words(words), [], list(BUILT))
+    return unknown_command(context.name, _path(words), [], list(BUILT))
+
+
+def _path(words: list[str]) -> list[str]:
+    """The words that were meant as a path, the first that cannot be a part of one included: empty, or with a space."""
+    path = leading_words(words)
+    return path + [word for word in words[len(path) : len(path) + 1] if not word.startswith("-")]
 
 
 def root_page(context: Context) -> int:
@@ -98,6 +103,7 @@ def search_page(context: Context, words: list[str], refusal: RukhError) -> int:
     from rukh.cli.sheet import Sheet
     from rukh.cli.text import printable
 
+    words = " ".join(words).split()
     said = " ".join(words)
     installed = [Entry(*texts) for texts in _texts(context)]
     hits = search(words, [*installed, *core_entries()])
@@ -119,14 +125,15 @@ def search_page(context: Context, words: list[str], refusal: RukhError) -> int:
 def _texts(context: Context) -> list[tuple[str, str, list[tuple[str, str]]]]:
     if not exists(context.home):
         return []
+    from rukh.cli.pages import installed
     from rukh.store.glance import Glance
 
-    return Glance(open_home(context.home, create=False)).texts()
+    return installed(context, lambda home: Glance(home).texts(), [])
 
 
 def _routes(context: Context) -> list[tuple[tuple[str, ...], str, str, str]]:
     if not exists(context.home):
         return []
-    store = Store(open_home(context.home, create=False))
-    active = store.profiles.active()
-    return store.profiles.routes(active.generation) if active is not None else []
+    from rukh.cli.pages import installed, routes_of
+
+    return installed(context, routes_of, [])

@@ -17,8 +17,8 @@ from rukh.cli.files import STDIN, read_named
 from rukh.cli.lexer import lex
 from rukh.cli.output import output_form, show_error, show_outcome, show_unrecorded, unwritable, write_out
 from rukh.contract.policy import LOCAL_USER
+from rukh.host.cancel import Cancel
 from rukh.host.invocation import Call, CommitFailed, Finished, Host, Moved
-from rukh.host.invoker import Cancel
 from rukh.host.spawner import Spawner
 from rukh.host.streams import Streams
 from rukh.store.calls import Caller
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from rukh.cli.context import Context
     from rukh.cli.lexer import Lexed
+    from rukh.store.home import Home
     from rukh.store.profiles import Active, Route
 
 # How often the words are resolved again because a publication came between.
@@ -83,9 +84,20 @@ class _Terminal:
         self.help_alone = help_alone
 
     def status(self) -> int:
-        home = open_home(self.context.home, create=False)
+        if asks_for_help(self.words) or "-h" in self.words:
+            from rukh.cli.pages import help_page
+
+            shown = help_page(self.context, self.words, self.identity, self.before, self.help_alone)
+            if shown is not None:
+                return shown
+        return self._called(open_home(self.context.home, create=False))
+
+    def _called(self, home: Home) -> int:
         spawner = None if asks_for_help(self.words) else Spawner.start(one_call=True)
-        store = Store(home)
+        try:
+            store = Store(home)
+        except RukhError as refusal:
+            return self._in_sight(spawner, refusal)
         try:
             return self._attempts(Host(store, spawner), store)
         finally:
@@ -93,6 +105,16 @@ class _Terminal:
                 spawner.close()
             store.database.fold()
             store.holder.leave()
+
+    def _in_sight(self, spawner: Spawner | None, refusal: RukhError) -> int:
+        """A home that is not to be worked in still shows its groups. RK-CLI-090"""
+        if spawner is not None:
+            spawner.close()
+        if self.identity is not None:
+            raise refusal
+        from rukh.cli.pages import group_in_sight
+
+        return group_in_sight(self.context, self.words, refusal)
 
     def _attempts(self, host: Host, store: Store) -> int:
         for _ in range(_ATTEMPTS):
@@ -136,7 +158,7 @@ class _Terminal:
         """Help of a group, or the refusal that names the nearest command."""
         from rukh.cli.browse import group_page, unknown
 
-        return (unknown if route is None else group_page)(self.context, store, active, self.words)
+        return (unknown if route is None else group_page)(self.context, store.profiles, active, self.words)
 
     def _call(
         self, host: Host, active: Active, record: dict[str, Any], tokens: list[str], before: int
@@ -189,7 +211,7 @@ class _Terminal:
             return -signal.SIGPIPE
         status = show_outcome(self.context, finished, form)
         if streams.stdout.fault is not None:
-            raise unwritable(streams.stdout.fault)
+            raise unwritable(streams.stdout.fault, True)
         return status
 
     def _help(self, record: dict[str, Any]) -> int:

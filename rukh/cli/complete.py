@@ -68,11 +68,11 @@ def _found(name: str, cursor: Cursor, environ: Mapping[str, str]) -> Offer:
 
 
 def _glance(path: str) -> Glance | None:
-    from rukh.store.home import exists, open_home
+    from rukh.store.home import exists, look_at
 
     if not exists(path):
         return None
-    home = open_home(path, create=False)
+    home = look_at(path)
     from rukh.store.glance import Glance
 
     return Glance(home)

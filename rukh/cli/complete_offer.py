@@ -130,6 +130,14 @@ def _looked_up(parameter: dict[str, Any], glance: Glance | None) -> Offer:
         return Offer(kind=_SHELLS[kind])
     if kind == "choice":
         return Offer((value, "") for value in declared["values"])
+    if kind == "rule":
+        from rukh.values.rules import RULES
+
+        return Offer((rule, row[3]) for rule, row in RULES.items())
+    if kind == "schema":
+        from rukh.cli.specification import schemas
+
+        return Offer((name, "") for name in schemas())
     if glance is None or kind not in ("identity", "package", "endpoint", "revision"):
         return Offer()
     return Offer(

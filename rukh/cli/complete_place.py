@@ -47,12 +47,14 @@ class Sought(Reading):
         self.reads: set[str] = set()
 
     def next_value(self, name: str) -> str:
+        """The value of an option; where the words end, it is what is to be completed."""
         if self.at == len(self.tokens):
             self.pending = self.table[name]
             return ""
         return super().next_value(name)
 
     def note(self, option: Option, value: str) -> None:
+        """Keep what was given, so that it is not offered again."""
         self.given.add(option.subject)
         if option.subject == "--read":
             self.reads.add(value.partition("=")[0])

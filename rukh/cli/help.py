@@ -16,7 +16,7 @@ from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from rukh.cli.paint import Paint
@@ -116,20 +116,43 @@ def unknown_command(
 
     `words` are the words of the path as they were given; `core_words` the words of the core itself.
     """
-    from rukh.values.nearest import nearest
-
     groups = {path[:length] for path, _, _, _ in routes for length in range(len(path))}
     known = 0
     while known < len(words) and tuple(words[: known + 1]) in groups:
         known += 1
-    group, wrong = tuple(words[:known]), words[known] if known < len(words) else ""
+    group, wrong = tuple(words[:known]), words[known] if known < len(words) else None
+    place = " ".join(
+        [*group, *([] if wrong is None else [quote(wrong) if " " in wrong or not wrong else wrong])]
+    )
+    at = _words(app_name, group)
+    if wrong is None:
+        return RukhError("RKL018", "no command is named", place=place, mend=f"see {at} --help")
     siblings = {path[known] for path, _, _, _ in routes if len(path) > known and path[:known] == group}
-    meant = nearest(wrong, siblings.union(() if group else core_words)) if wrong else None
-    message = f"{wrong!r} is not a command of {_words(app_name, group)}" if wrong else "no command is named"
-    mend = f"see {_words(app_name, group)} --help"
-    if meant is not None:
-        mend = f"did you mean {_words(app_name, (*group, meant))}?"
-    return RukhError("RKL018", message, place=" ".join([*group, wrong]).rstrip(), mend=mend)
+    meant = _meant(wrong, siblings.union(() if group else core_words))
+    if (*group, *wrong.split()) in {path for path, _, _, _ in routes}:
+        meant = " ".join(wrong.split())  # right words, and quotes around them
+    mend = f"see {at} --help" if meant is None else f"did you mean {at} {meant}?"
+    return RukhError("RKL018", f"{wrong!r} is not a command of {at}", place=place, mend=mend)
+
+
+def nothing_below(app_name: str, words: list[str], known: int) -> RukhError:
+    """The refusal of help for words behind the first `known`, which are a command: nothing stands below it."""
+    path = " ".join(words[:known])
+    return RukhError(
+        "RKL018",
+        f"{words[known]!r} stands behind the command {path}, which has none below it",
+        place=" ".join(quote(word) for word in words[: known + 1]),
+        mend=f"see {app_name} help {path}",
+    )
+
+
+def _meant(wrong: str, known: Iterable[str]) -> str | None:
+    """The nearest word, whatever the case; one that has no letter of `wrong` is no slip of it. RK-CLI-098"""
+    from rukh.values.nearest import nearest
+
+    folded = {word.casefold(): word for word in sorted(known, reverse=True)}
+    meant = nearest(wrong.casefold(), folded)
+    return folded[meant] if meant is not None and set(meant) & set(wrong.casefold()) else None
 
 
 def _words(app_name: str, path: tuple[str, ...] | list[str]) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # What the scripts of `completion SHELL` ask with. RK-COMP-001
 _COMPLETION = [b"completion", b"--words"]
+# Damaged, or not to be written: the driver says what it met, and not where. RK-CLI-090
+_OF_THE_DATABASE = ("RKS006", "RKS007")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -42,17 +44,26 @@ def run(
     if argv[:2] == _COMPLETION:
         return _complete(name, argv[2:], environ)
     context = Context(name, version, "", program, exits)
+    try:
+        return _answered(context, argv, environ)
+    except KeyboardInterrupt:
+        return context.status(EXIT_CALLER_CANCELLED)
+    finally:
+        for end in context.ends:
+            end()
+
+
+def _answered(context: Context, argv: list[bytes], environ: Mapping[str, str]) -> int:
+    """The exit status of a command line whose refusal, if it is one, has been shown."""
     # For the form of a refusal alone, which must be known even where a word is not UTF-8.
     shown = [word.decode("utf-8", "replace") for word in argv]
     try:
         words = carry_argv(argv)
         options, rest = _split(words)
-        context.home = home_of(name, options.home, environ)
+        context.home = home_of(context.name, options.home, environ)
         return _dispatch(context, options, rest, len(words) - len(rest))
     except RukhError as error:
         return _refused(context, error, shown)
-    except KeyboardInterrupt:
-        return context.status(EXIT_CALLER_CANCELLED)
     except (
         Exception
     ) as fault:  # the outermost border: a fault of ours is reported, never shown as a traceback
@@ -117,7 +128,7 @@ def dispatch_words(context: Context, rest: list[str], before: int = 0, *, help_a
     if word in RESERVED_WORDS:
         from rukh.cli.admin import administer
 
-        return administer(context, rest)
+        return administer(context, rest, before)
     return _call(context, rest, before, help_alone)
 
 
@@ -137,6 +148,8 @@ def _call(context: Context, rest: list[str], before: int, help_alone: bool) -> i
 def _refused(context: Context, error: RukhError, words: list[str]) -> int:
     from rukh.cli.output import output_form, show_error
 
+    if error.rule in _OF_THE_DATABASE and not error.place:
+        error.place = context.home
     show_error(context, error, output_form(words))
     return context.status(error.exit_code)
 

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+# Options of the application, which no command has. RK-CLI-094
+_BEFORE_THE_PATH = ("--home", "--version")
 # Any number as people write it: sign, zeros, whole, fraction, exponent.
 _ANY_NUMBER = re.compile(r"([+-]?)(?=\.?[0-9])0*([0-9]*)\.?([0-9]*)((?:[eE][+-]?[0-9]+)?)")
 
@@ -27,6 +29,8 @@ def unknown_option(name: str, token: str, known: Collection[str]) -> tuple[str, 
     longer = sorted(other for other in known if len(name) > 2 and other.startswith(name))[:3]
     if longer:
         return "RKL002", name, f"{cut(name)} is not a whole name", f"write {' or '.join(longer)}"
+    if name in _BEFORE_THE_PATH:
+        return "RKL001", name, f"{name} belongs before the command", f"write {name} in front of the command"
     likely = _likely(name, token, known)
     mend = f"did you mean {likely}?" if likely else "--help lists the options; values may follow --"
     return "RKL001", name, f"{cut(name)} is not an option here", mend

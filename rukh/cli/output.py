@@ -36,26 +36,31 @@ def output_form(tokens: list[str]) -> str:
     return "json" if "--json" in options else "plain"
 
 
-def write_out(data: bytes) -> None:
-    """All of `data` to standard output; a reader that went away is no fault of the command. RK-CLI-076"""
-    _write(STDOUT, data)
+def write_out(data: bytes, *, called: bool = False) -> None:
+    """All of `data` to standard output; a reader that went away is no fault of the command. RK-CLI-076
+
+    `called` says that it is the result of a call, which has its outcome whatever becomes of the data. RK-CLI-095
+    """
+    _write(STDOUT, data, called)
 
 
 def write_err(data: bytes) -> None:
     """All of `data` to standard error."""
-    _write(STDERR, data)
+    _write(STDERR, data, False)
 
 
-def unwritable(error: OSError) -> RukhError:
-    """The refusal of a standard output that takes nothing; the call behind it has its outcome. RK-ADM-014"""
+def unwritable(error: OSError, called: bool) -> RukhError:
+    """The refusal of a standard output that takes nothing; a call behind it has its outcome. RK-ADM-014 RK-CLI-095"""
     return RukhError(
         "RKL029",
         f"standard output cannot be written: {os.strerror(error.errno or 0)}",
-        mend="the call has its outcome; look at where its output goes",
+        mend="the call has its outcome; look at where its output goes"
+        if called
+        else "look at where its output goes",
     )
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def _write(descriptor: int, data: bytes, called: bool) -> None:
     view = memoryview(data)
     try:
         while view:
@@ -68,7 +73,7 @@ def _write(descriptor: int, data: bytes) -> None:
     except OSError as error:
         if descriptor == STDERR:
             return  # there is nowhere left to say so
-        raise unwritable(error) from error
+        raise unwritable(error, called) from error
 
 
 def _wait(descriptor: int) -> None:
@@ -117,11 +122,11 @@ def show_outcome(context: Context, finished: Finished, form: str) -> int:
 def _show_result(finished: Finished, form: str) -> None:
     result = finished.envelope.get("commandResult")
     if form == "envelope":
-        write_out(canonical_bytes(finished.envelope) + b"\n")
+        write_out(canonical_bytes(finished.envelope) + b"\n", called=True)
     elif form == "json" and result is not None:
-        write_out(result_json(result))
+        write_out(result_json(result), called=True)
     elif result is not None and not finished.wrote:
-        write_out(result_text(result).encode())
+        write_out(result_text(result).encode(), called=True)
 
 
 def _show_failure(context: Context, finished: Finished, form: str) -> None:

@@ -102,11 +102,13 @@ class Reading:
         self.given: set[str] = set()
 
     def take(self) -> str:
+        """The next word, which is under reading from now on."""
         self.at += 1
         self.number = self.before + self.at
         return self.tokens[self.at - 1]
 
     def refuse(self, rule: str, word: str, message: str, mend: str) -> NoReturn:
+        """Raise RukhError `rule` of the word under reading; `word` is how it is shown."""
         raise RukhError(rule, message, place=place_of(self.number, word), mend=mend)
 
     def once(self, word: str, subject: str) -> None:

@@ -7,6 +7,8 @@ of its worst word, then of all its words, then its path. RK-CLI-072
 
 from __future__ import annotations
 
+import re
+
 from rukh.cli.verbs import GROUPS, VERBS
 from rukh.cli.words import BUILT
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MOST_HITS = 20
+_SHORTEST = 2  # letters of a word that is looked for at the beginning of words only. RK-CLI-099
+_PARTS = re.compile(r"[\W_]+")
 
 
 class Entry:
@@ -57,9 +61,16 @@ def _place(word: str, entry: Entry) -> tuple[int | None, str]:
     if word in entry.path.casefold().split(" "):
         return 0, "path"
     for rank, (where, text) in enumerate(entry.texts, 1):
-        if word in text.casefold():
+        if _stands(word, text.casefold()):
             return rank, where
     return None, ""
+
+
+def _stands(word: str, text: str) -> bool:
+    """Whether the word is in the text; one of a letter or two is in nearly everything, and must begin a word there."""
+    if len(word) > _SHORTEST:
+        return word in text
+    return any(part.startswith(word) for part in _PARTS.split(text))
 
 
 def core_entries() -> list[Entry]:

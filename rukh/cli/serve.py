@@ -35,6 +35,7 @@ def serve(context: Context, endpoint: str) -> int:
     """Serve `endpoint`; the exit status. Raises RKA002, RKA005, RKM014, RKS…"""
     from rukh.cli.output import write_err
     from rukh.host.invocation import Host
+    from rukh.host.settling import settle_records
     from rukh.host.spawner import Spawner
     from rukh.mcp.adapter import Adapter
     from rukh.mcp.endpoint import EndpointHost, attach
@@ -49,6 +50,7 @@ def serve(context: Context, endpoint: str) -> int:
     store = Store(home)
     try:
         attached = attach(store, endpoint, context.name)
+        settle_records(store)
         active = store.profiles.active()
         limit = (
             active.profile["limits"].get("concurrency", LIMIT_CONCURRENCY) if active else LIMIT_CONCURRENCY

@@ -35,6 +35,7 @@ class Sheet:
         return f"{self._heading(_USAGE[:-1])} " + f"\n{' ' * len(_USAGE)}".join(lines)
 
     def paragraph(self, text: str) -> str:
+        """A text, wrapped to the width."""
         return "\n".join(wrap(text, self.width))
 
     def section(self, title: str, rows: Sequence[Row]) -> str:
@@ -42,6 +43,7 @@ class Sheet:
         return "\n".join([self.title(title), *self.rows(rows)]) if rows else ""
 
     def title(self, title: str) -> str:
+        """The line above a section."""
         return self._heading(f"{title}:")
 
     def rows(self, rows: Sequence[Row]) -> list[str]:

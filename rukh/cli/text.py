@@ -1,8 +1,8 @@
 """Text for a terminal: nothing in it moves the cursor, and its width is counted in columns.
 
 - A control character (C0, DEL, C1) or a lone surrogate is shown as an escape, whoever wrote it. RK-CLI-070
-- Text of one line also shows what would break or reorder that line: line and paragraph separators, and the
-  characters that switch the direction of writing.
+- So is what switches the direction of writing or has no width. RK-CLI-096
+- Text of one line also shows what would break that line: line and paragraph separators.
 - A column is what a terminal gives one Latin letter: wide East Asian ones take two, combining ones none.
 
 Plain ASCII, which is nearly everything, costs neither a table nor an import.
@@ -11,7 +11,10 @@ Plain ASCII, which is nearly everything, costs neither a table nor an import.
 from __future__ import annotations
 
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_REORDERING = "\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_SEPARATORS = "\u2028\u2029"
+# What turns the direction of writing, and what has no width: text with them reads as other text. The joiners of
+# scripts and of emoji are not among them.
+_DECEIVING = "\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 # What a shell leaves alone, so that a word of them needs no quotes.
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-"
 # Narrower text would be a column of syllables.
@@ -31,7 +34,7 @@ def _shown(character: str, multiline: bool) -> str:
         if multiline and character in "\n\t":
             return character
         return _SHORT.get(character, f"\\x{code:02x}")
-    if 0xD800 <= code <= 0xDFFF or (not multiline and character in _REORDERING):
+    if 0xD800 <= code <= 0xDFFF or character in _DECEIVING or (not multiline and character in _SEPARATORS):
         return f"\\u{code:04x}"
     return character
 

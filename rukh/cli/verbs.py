@@ -2,9 +2,9 @@
 
 A row is (name, what its value is, summary). A name without a hyphen is an argument, in order; one that ends in `...`
 takes all that is left. What a value is: `flag` takes none; `choice A B` is one of these; `file`, `directory`,
-`identity`, `package`, `endpoint` and `revision` can be looked up; `text` is the caller's own. A verb of two words
-belongs to a group. The administration declares the same to click, and a test holds the two equal; this table exists
-because a key press cannot wait for click. RK-COMP-015
+`identity`, `package`, `endpoint`, `revision`, `rule` and `schema` can be looked up; `text` is the caller's own. A verb
+of two words belongs to a group. The administration declares the same to click, and a test holds the two equal; this
+table exists because a key press cannot wait for click. RK-COMP-015
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ VERBS: dict[str, tuple[Row, ...]] = {
         _JSON,
         ("--strict", "flag", "Exit 1 after a warning too."),
         ("--descriptor-only", "flag", "Do not look at the code beside a descriptor."),
-        ("--rules", "flag", "List every rule of a check."),
-        ("--explain", "text", "Explain one rule."),
-        ("--schema", "text", "Print a JSON Schema for editors, such as descriptor-2."),
+        ("--rules", "flag", "List every rule that a check can report."),
+        ("--explain", "rule", "Explain one rule, of a check or of anything else."),
+        ("--schema", "schema", "Print a JSON Schema for editors, such as descriptor-2."),
     ),
     "new": (
         ("PACKAGE", "text", ""),
@@ -35,6 +35,7 @@ VERBS: dict[str, tuple[Row, ...]] = {
     "test": (
         ("DIR", "directory", ""),
         ("--filter", "text", "Only the cases with TEXT in their name."),
+        ("--deadline", "text", "What a case may take that says no seconds, 60s by default."),
         _JSON,
     ),
     "keygen": (("--out", "directory", "Where the two files are written."), _JSON),
@@ -42,7 +43,11 @@ VERBS: dict[str, tuple[Row, ...]] = {
     "sign": (("FILE", "file", ""), ("--key", "file", "The publisher's private key."), _JSON),
     "catalog": (("DIR", "directory", ""), _JSON),
     "trust add": (("PACKAGE", "text", ""), ("--key", "file", "The publisher's public key."), _JSON),
+    "trust list": (("PACKAGE", "package", ""), _JSON),
+    "trust revoke": (("PACKAGE", "package", ""), ("KEY-ID", "text", ""), _JSON),
     "source add": (("NAME", "text", ""), ("DIR", "directory", ""), _JSON),
+    "source list": (_JSON,),
+    "source remove": (("NAME", "text", ""), _JSON),
     "install": (
         ("PACKAGE", "text", ""),
         ("--mount", "text", "Words in front of the package's paths."),
@@ -50,9 +55,16 @@ VERBS: dict[str, tuple[Row, ...]] = {
         _DOWNGRADE,
         _JSON,
     ),
-    "update": (("PACKAGE", "package", ""), _PRERELEASE, _DOWNGRADE, _JSON),
+    "update": (
+        ("PACKAGE", "package", ""),
+        _PRERELEASE,
+        _DOWNGRADE,
+        ("--accept", "text", "Consent to this very change."),
+        _JSON,
+    ),
     "remove": (("PACKAGE", "package", ""), _JSON),
     "list": (_JSON,),
+    "info": (("PACKAGE", "package", ""), _JSON),
     "profile show": (("--toml", "flag", "As an owner's file, ready to be edited and applied."), _JSON),
     "profile apply": (("FILE", "file", ""), _JSON),
     "profile history": (_JSON,),
@@ -71,13 +83,22 @@ VERBS: dict[str, tuple[Row, ...]] = {
     "task issue": (("--endpoint", "endpoint", "The endpoint that works under the task."), _JSON),
     "recover": (_JSON,),
     "gc": (("--dry-run", "flag", "Say what would go, and change nothing."), _JSON),
+    "doctor": (("--fix", "flag", "Mend what needs no decision of yours."), _JSON),
     "completion": (("SHELL", "choice bash zsh fish", ""),),
 }
 
 # The words behind a group, each with what it does.
 GROUPS: dict[str, dict[str, str]] = {
-    "trust": {"add": "Trust the key PUB for releases of PACKAGE, and of no other package."},
-    "source": {"add": "Name the directory DIR, which holds a catalog.json, as a source."},
+    "trust": {
+        "add": "Trust the key PUB for releases of PACKAGE, and of no other package.",
+        "list": "List the keys that are or were trusted, for PACKAGE or for all.",
+        "revoke": "Take the trust in a key for PACKAGE back, for good; what it signed is not called any more.",
+    },
+    "source": {
+        "add": "Name the directory DIR, which holds a catalog.json, as a source.",
+        "list": "List the sources, in the order in which they are asked.",
+        "remove": "Take the source NAME off the list; what was installed from it stays.",
+    },
     "profile": {
         "show": "Show the active profile and its revision.",
         "apply": "Publish the owner's FILE as the new profile; installed packages stay.",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rukh.contract.compile import compile_commands
     from rukh.contract.descriptor import Checked, check
     from rukh.contract.diagnostics import Diagnostic, render_json, render_text
+    from rukh.contract.difference import Difference
     from rukh.contract.envelope import reason
     from rukh.contract.grammar import version_key
     from rukh.contract.names import parse_tool_name, slug, tool_name
@@ -36,6 +37,7 @@ __all__ = [
     "Checked",
     "DEFAULT_PROFILE",
     "Diagnostic",
+    "Difference",
     "LOCAL_USER",
     "Route",
     "Schema",
@@ -71,6 +73,7 @@ _HOMES = {
     "compile": "compile_commands",
     "descriptor": "Checked check",
     "diagnostics": "Diagnostic render_json render_text",
+    "difference": "Difference",
     "envelope": "reason",
     "grammar": "version_key",
     "names": "parse_tool_name slug tool_name",

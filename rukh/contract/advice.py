@@ -14,6 +14,8 @@ RK-CHECK-020
 | RKW007, RKW009 | a choice of one; a bound that no call can reach |
 | RKW008, RKW010 | for an agent: text without a bound, a result without a schema |
 | RKW011 | a structured result, and no word on whether machines may use the command |
+| RKW013 | a path that begins with a word of the core: it is installed only behind mount words |
+| RKW014 | a text with characters that nobody sees: they reorder what stands around them, or hide a word in a word |
 """
 
 from __future__ import annotations
@@ -24,11 +26,20 @@ from typing import Any
 from rukh.contract.diagnostics import Diagnostic
 from rukh.contract.names import slug
 from rukh.contract.shapes import Report
+from rukh.values.pointer import join
 from rukh.values.reader import Positions
-from rukh.values.registry import LIMIT_INPUT_BYTES, LIMIT_INPUT_ELEMENTS, LIMIT_TOOL_NAME_LENGTH
+from rukh.values.registry import (
+    LIMIT_INPUT_BYTES,
+    LIMIT_INPUT_ELEMENTS,
+    LIMIT_TOOL_NAME_LENGTH,
+    RESERVED_WORDS,
+)
 
 # Two underscores and a SHA-256 in hexadecimal stand behind the slug.
 _FINGERPRINT = 66
+_TEXTS = frozenset({"title", "summary", "description"})
+# What switches the direction of writing, and what has no width; not the two joiners, which some scripts need.
+UNSEEN = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200E, 0x200F, 0xFEFF)))
 
 
 def advise(descriptor: dict[str, Any], positions: Positions) -> list[Diagnostic]:
@@ -36,12 +47,14 @@ def advise(descriptor: dict[str, Any], positions: Positions) -> list[Diagnostic]
     report = Report({})
     for index, command in enumerate(descriptor["commands"]):
         pointer = f"/commands/{index}"
+        _ways_are_free(report, pointer, command)
         _tool_name_leaves_room(report, pointer, command, descriptor["package"])
         for command_rule in COMMAND_RULES:
             command_rule(report, pointer, command)
         for place, parameter in _parameters(command, pointer):
             for parameter_rule in PARAMETER_RULES:
                 parameter_rule(report, place, parameter)
+    _texts_are_seen(report, "", descriptor)
     return report.located(positions)
 
 
@@ -71,6 +84,17 @@ def _tool_name_leaves_room(report: Report, pointer: str, command: dict[str, Any]
         most = LIMIT_TOOL_NAME_LENGTH - _FINGERPRINT
         mend = f"keep {package}/{command['id']} to {most} characters, or have owners name the server shortly"
         report.add("RKW001", f"{pointer}/id", message, mend)
+
+
+def _ways_are_free(report: Report, pointer: str, command: dict[str, Any]) -> None:
+    """An owner is told so by RKP004, who can give mount words and nothing else. RK-CHECK-053 RK-PROF-033"""
+    ways = [("path", command["path"])]
+    ways += [(f"aliases/{index}", way) for index, way in enumerate(command.get("aliases", ()))]
+    for place, way in ways:
+        if way[0] in RESERVED_WORDS:
+            message = f"{way[0]!r} is a word of the core: no owner can install this without mount words"
+            mend = "begin with another word, or tell owners which mount words to give"
+            report.add("RKW013", f"{pointer}/{place}/0", message, mend)
 
 
 def _tool_has_a_title(report: Report, pointer: str, command: dict[str, Any]) -> None:
@@ -163,6 +187,26 @@ def _denial_is_readable(report: Report, pointer: str, parameter: dict[str, Any])
             message = f"its denial is --no-{name[2:]}"
             mend = f"name it --{name[5:]} with the default true: {name} denies it"
             report.add("RKW012", f"{pointer}/names/{index}", message, mend)
+
+
+# All texts.
+
+
+def _texts_are_seen(report: Report, pointer: str, value: Any) -> None:
+    """Titles, summaries and descriptions, those in the schema of a result too. RK-CHECK-052"""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            place = join(pointer, name)
+            unseen = (
+                [one for one in member if one in UNSEEN] if name in _TEXTS and isinstance(member, str) else []
+            )
+            if unseen:
+                message = f"U+{ord(unseen[0]):04X} stands in it, which nobody sees"
+                report.add("RKW014", place, message, "leave it out, or write the text without it")
+            _texts_are_seen(report, place, member)
+    elif isinstance(value, list):
+        for index, element in enumerate(value):
+            _texts_are_seen(report, f"{pointer}/{index}", element)
 
 
 COMMAND_RULES = (

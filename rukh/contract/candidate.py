@@ -21,7 +21,7 @@ identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,17 @@ def build_candidate(profile: dict[str, Any], descriptors: dict[str, dict[str, An
     listing = [[list(route.path), route.kind, route.identity, route.summary] for route in routes]
     generation = sha256_hex(canonical_bytes({"commands": commands, "routes": listing}))
     return Candidate(generation, commands, routes, exports, tails)
+
+
+def check_unnamed(profile: Mapping[str, Any], package: str) -> None:
+    """Refuse (RKP010) to take out a package that an endpoint names, by itself or by a command. RK-PROF-013"""
+    for name, endpoint in sorted(profile["endpoints"].items()):
+        for member in ("packages", "commands"):
+            for word in endpoint[member]:
+                if word.partition("/")[0] == package:
+                    message = f"{name} names {word}, and would lose it with {package}"
+                    mend = f"take it out of the endpoint in your profile file and apply that; then remove {package}"
+                    raise RukhError("RKP010", message, place=f"/endpoints/{name}/{member}", mend=mend)
 
 
 def check_namespaces_kept(published: dict[str, str], profile: dict[str, Any]) -> None:

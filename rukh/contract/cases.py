@@ -5,8 +5,8 @@
 3. What no table can say is checked behind it: a case says either words or a command with inputs; the command is there;
    the variables are declared; what a case expects is something that its command can show.
 
-The first fault in order of place refuses, with its place, line and column, and says how many more there are.
-RK-AUTHOR-050 RK-AUTHOR-051
+All faults are found in one run and stand in order of place, as those of a descriptor do. RK-AUTHOR-050 RK-AUTHOR-051
+RK-AUTHOR-062
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukh.contract import grammar
+from rukh.contract.diagnostics import Diagnostic
 from rukh.contract.shapes import (
     Report,
     anything,
@@ -29,6 +30,7 @@ from rukh.contract.shapes import (
     whole,
 )
 from rukh.values.errors import RukhError
+from rukh.values.nearest import nearest
 from rukh.values.pointer import join
 from rukh.values.reader import read_located
 from rukh.values.registry import (
@@ -46,8 +48,8 @@ CASES_FILE = "rukh-cases.json"
 TERMINAL, AGENT = "terminal", "agent"
 SURFACES = (TERMINAL, AGENT)
 SECONDS = 60  # a case that says nothing else has so many
+MOST_SECONDS = 3600
 _MOST_CASES = 1024
-_MOST_SECONDS = 3600
 _MOST_WORDS = 256
 
 RULES = {
@@ -69,7 +71,7 @@ class Case:
     argv: list[str] | None
     inputs: dict[str, Any]
     stdin: str
-    seconds: int
+    seconds: float
     surfaces: tuple[str, ...]
     expect: dict[str, Any]
 
@@ -87,32 +89,55 @@ class Cases:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def read_cases(data: bytes, descriptor: dict[str, Any]) -> Cases:
-    """The cases in `data` for a checked `descriptor`; raises RukhError RKV… or RKX001–RKX014, with line and column."""
-    document, positions = read_located(
-        data,
-        max_bytes=LIMIT_DESCRIPTOR_BYTES,
-        max_depth=LIMIT_DESCRIPTOR_DEPTH,
-        max_members=LIMIT_DESCRIPTOR_MEMBERS,
-    )
+def judge_cases(
+    data: bytes, descriptor: dict[str, Any] | None, *, seconds: float = SECONDS
+) -> tuple[Cases | None, list[Diagnostic]]:
+    """The cases in `data`, or None, and what is wrong with them, RKV… or RKX001–RKX014. Never raises on bad input.
+
+    Of a checked `descriptor`; without one (None) the shape alone is judged. A case that says no time has `seconds`.
+    """
+    try:
+        document, positions = read_located(
+            data,
+            max_bytes=LIMIT_DESCRIPTOR_BYTES,
+            max_depth=LIMIT_DESCRIPTOR_DEPTH,
+            max_members=LIMIT_DESCRIPTOR_MEMBERS,
+        )
+    except RukhError as refusal:
+        place = (max(refusal.line, 1), max(refusal.column, 1))
+        return None, [Diagnostic(refusal.rule, "", *place, refusal.message, refusal.mend)]
     report = Report(RULES)
     if _is_known(report, document):
         FILE(report, "", document)
-        _check_environment(report, document, descriptor)
-        _check_cases(report, document, descriptor)
+        if descriptor is not None:
+            _check_environment(report, document, descriptor)
+            _check_cases(report, document, descriptor)
     found = report.located(positions)
-    if found:
-        first, more = found[0], f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise RukhError(
-            first.rule,
-            first.message + more,
-            place=first.pointer or "/",
-            mend=first.mend,
-            line=first.line,
-            column=first.column,
-        )
-    cases = [_case(case, descriptor) for case in document["cases"]]
-    return Cases(cases, document.get("environment", {}))
+    if found or descriptor is None:
+        return None, found
+    cases = [_case(case, descriptor, seconds) for case in document["cases"]]
+    return Cases(cases, document.get("environment", {})), []
+
+
+def read_cases(data: bytes, descriptor: dict[str, Any], file: str = CASES_FILE) -> Cases:
+    """The cases in `data` for a checked `descriptor`; raises RukhError as `first_fault` of `file` does."""
+    cases, found = judge_cases(data, descriptor)
+    if cases is None:
+        raise first_fault(file, found)
+    return cases
+
+
+def first_fault(file: str, found: list[Diagnostic]) -> RukhError:
+    """The first of the findings as a refusal: with file, place, line and column, and how many more there are."""
+    first, more = found[0], f" (and {len(found) - 1} more; see check)" if len(found) > 1 else ""
+    return RukhError(
+        first.rule,
+        first.message + more,
+        place=f"{first.file or file}, {first.pointer}" if first.pointer else first.file or file,
+        mend=first.mend,
+        line=first.line,
+        column=first.column,
+    )
 
 
 def command_of(argv: list[str], descriptor: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
@@ -133,14 +158,14 @@ def _is_known(report: Report, document: Any) -> bool:
     return known
 
 
-def _case(case: dict[str, Any], descriptor: dict[str, Any]) -> Case:
+def _case(case: dict[str, Any], descriptor: dict[str, Any], seconds: float) -> Case:
     return Case(
         name=case["name"],
         command=_command(case, descriptor),
         argv=case.get("argv"),
         inputs=case.get("inputs", {}),
         stdin=case.get("stdin", ""),
-        seconds=case.get("seconds", SECONDS),
+        seconds=case.get("seconds", seconds),
         surfaces=tuple(case.get("surfaces", SURFACES)),
         expect=case.get("expect", {}),
     )
@@ -197,6 +222,9 @@ def _check_case(report: Report, place: str, case: dict[str, Any], descriptor: di
         message = f"there is no command {case['command']}"
         report.add("command", f"{place}/command", message, f"the descriptor has: {known}")
         return
+    if command is None and not _expects_a_refusal(case):
+        _misses(report, place, case["argv"], descriptor)
+        return
     if command is not None and "command" in case and not _is_managed(command):
         message = "a passthrough program takes words, not inputs"
         report.add("either", f"{place}/command", message, "write argv", at_name=True)
@@ -207,6 +235,38 @@ def _check_case(report: Report, place: str, case: dict[str, Any], descriptor: di
     expect = case.get("expect", {})
     for name, why in _never_shown(command, expect).items():
         report.add("expectation", join(f"{place}/expect", name), why, "leave it out", at_name=True)
+
+
+def _expects_a_refusal(case: dict[str, Any]) -> bool:
+    """Whether words that name no command are meant: the case says so by a status, and expects nothing of a command."""
+    expect = case.get("expect", {})
+    return bool(expect.get("exitCode")) and _PLAIN.issuperset(expect)
+
+
+def _misses(report: Report, place: str, argv: list[str], descriptor: dict[str, Any]) -> None:
+    """The word at which the words leave every path, and what stands there on the way. RK-AUTHOR-061"""
+    ways = [
+        way for command in descriptor["commands"] for way in (command["path"], *command.get("aliases", ()))
+    ]
+    depth = max(_common(argv, way) for way in ways)
+    there = sorted({way[depth] for way in ways if _common(argv, way) == depth and depth < len(way)})
+    if depth == len(argv):
+        message, mend = "the words name a group, and no command", f"go on with one of: {', '.join(there)}"
+        report.add("command", f"{place}/argv", message, mend)
+        return
+    near = nearest(argv[depth], there)
+    known = f"a command begins with one of: {', '.join(there)}"
+    if depth:
+        known = f"behind {' '.join(argv[:depth])} stands one of: {', '.join(there)}"
+    mend = f"did you mean {near}?" if near else f'{known}; if a refusal is meant, expect its "exitCode"'
+    message = f"no command of the extension has {argv[depth]!r} here"
+    report.add("command", f"{place}/argv/{depth}", message, mend)
+
+
+def _common(words: list[str], way: list[str]) -> int:
+    """How many words both begin with."""
+    most = min(len(words), len(way))
+    return next((index for index in range(most) if words[index] != way[index]), most)
 
 
 def _is_managed(command: dict[str, Any] | None) -> bool:
@@ -220,7 +280,7 @@ def _is_exported(command: dict[str, Any] | None) -> bool:
 def _never_shown(command: dict[str, Any] | None, expect: dict[str, Any]) -> dict[str, str]:
     """The expectations that the command can never meet, each with the reason."""
     if command is None:
-        return {name: "no command of the extension is called" for name in expect if name not in _PLAIN}
+        return {}  # words that are to be refused
     if not _is_managed(command):
         return {
             name: "a passthrough program has a status and output alone"
@@ -264,7 +324,7 @@ CASE = closed({"name": _NAME}, {
     "command": spelled(grammar.ID),
     "inputs": _object,
     "stdin": string,
-    "seconds": whole(1, _MOST_SECONDS),
+    "seconds": whole(1, MOST_SECONDS),
     "surfaces": listed(choice(*SURFACES), 1, len(SURFACES), distinct=True),
     "expect": EXPECT,
 }, "a case")  # fmt: skip

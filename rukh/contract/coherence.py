@@ -127,6 +127,9 @@ def _default_is_a_value(report: Report, pointer: str, parameter: dict[str, Any])
         return
     if declared["kind"] == "list" and parameter["default"] == []:
         return
+    if parameter["default"] is None:
+        report.add("default", join(pointer, "default"), "null is no value", 'leave "default" out')
+        return
     try:
         bind([binding(parameter, required=True)], {name: parameter["default"]})
     except RukhError as refusal:

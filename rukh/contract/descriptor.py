@@ -35,6 +35,7 @@ from rukh.contract.shapes import (
     integer,
     is_type,
     listed,
+    no_form,
     number,
     spelled,
     string,
@@ -86,6 +87,10 @@ RULES = {
     "variable": "RKD034", "entry": "RKD035", "program": "RKD036", "passthrough": "RKD037", "requirement": "RKD038",
     "shadowed": "RKD039",
 }  # fmt: skip
+
+
+# What an author is told who has cases checked under another name.
+_ELSEWHERE = "these are cases: name the file rukh-cases.json, and keep it beside the descriptor"
 
 
 class Places(Positions):
@@ -152,7 +157,7 @@ def _format_known(report: Report, document: Any) -> bool:
     found = document["format"]
     if found not in FORMATS:
         shown = repr(found[:80])
-        mend = f"this host knows {', '.join(FORMATS)}"
+        mend = _ELSEWHERE if found.startswith("rukh.cases/") else f"this host knows {', '.join(FORMATS)}"
         report.add("unsupported", "/format", f"the format {shown} is not supported", mend)
     return found in FORMATS
 
@@ -182,7 +187,10 @@ def _entry(report: Report, pointer: str, value: Any) -> None:
         _program(report, pointer, value)
     elif is_type(report, pointer, value, str) and not grammar.PYTHON_ENTRY.matches(value):
         report.add(
-            "entry", pointer, f"{value[:80]!r} is not of the form", f"write {grammar.PYTHON_ENTRY.says}"
+            "entry",
+            pointer,
+            f"{value[:80]!r} is {no_form(grammar.PYTHON_ENTRY)}",
+            f"write {grammar.PYTHON_ENTRY.says}",
         )
 
 

@@ -8,6 +8,7 @@ it belongs to, a wrong snippet, a right one beside it, and how to mend. What a s
 | `descriptor` | the JSON value at `place` of the document's `base`, which is a descriptor without any finding |
 | `text` | the text of a whole file |
 | `module` | the Python module of the base's first command, beside the descriptor |
+| `cases` | the JSON value at `place` of `baseCases`, the cases beside the base, which have no finding either |
 | `files` | the files beside the descriptor, a mode and a path each |
 | `said` | a sentence, where the thing itself would be too large to print |
 
@@ -28,9 +29,11 @@ from rukh.values.rules import RULES
 
 FORMAT = "rukh.rule/1"
 LIST_FORMAT = "rukh.rules/1"
-_FAMILIES = ("RKV", "RKD", "RKR", "RKW", "RKK")
+_FAMILIES = ("RKV", "RKD", "RKR", "RKW", "RKK", "RKX")
 # They judge single texts of numbers: in a descriptor RKV002 and RKD024 say what these would.
-_NEVER = frozenset({"RKV012", "RKV013"})
+_NUMBERS = frozenset({"RKV012", "RKV013"})
+# What `test` and `new` alone refuse.
+_VERBS = frozenset({"RKX015", "RKX016", "RKX017", "RKX018", "RKX019"})
 
 
 def reported() -> list[str]:
@@ -41,7 +44,7 @@ def reported() -> list[str]:
     return [
         rule
         for rule, (_severity, _fault, status, _title) in RULES.items()
-        if rule[:3] in _FAMILIES and rule not in _NEVER and status != EXIT_EXECUTION_FAILED
+        if rule[:3] in _FAMILIES and rule not in _NUMBERS | _VERBS and status != EXIT_EXECUTION_FAILED
     ]
 
 
@@ -57,42 +60,55 @@ def rules_text() -> str:
 
 
 def known_rule(word: str) -> str:
-    """The id that `word` is, whatever the case of its letters; raises RKL031 naming the nearest one. RK-CHECK-043"""
+    """The id that `word` is, whatever the case of its letters; raises RKL031 naming the nearest one. RK-CHECK-043
+
+    Every rule of the registry is known: a person who asks has met it somewhere, seldom in a check.
+    """
     rule = word.upper()
-    known = reported()
-    if rule not in known:
-        near = nearest(rule, known)
-        mend = f"did you mean {near}?" if near else "check --rules lists them"
-        raise RukhError("RKL031", f"a check reports no {word!r}", place="--explain", mend=mend)
+    if rule not in RULES:
+        near = nearest(rule, RULES)
+        mend = f"did you mean {near}?" if near else "check --rules lists those of a check"
+        raise RukhError("RKL031", f"there is no rule {word!r}", place="--explain", mend=mend)
     return rule
 
 
-def rule_json(rule: str, explained: Mapping[str, Any]) -> dict[str, Any]:
-    """One rule as a closed object: its row of `rules_json` and its explanation."""
-    return {
+def rule_json(rule: str, explained: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One rule as a closed object: its row of the registry, and its explanation where it has one. RK-CHECK-054"""
+    severity, fault, status, title = RULES[rule]
+    row = {
         "format": FORMAT,
         "rule": rule,
-        "severity": RULES[rule][0],
-        "title": RULES[rule][3],
-        **{name: explained[name] for name in ("why", "requirements", "in", "wrong", "right", "mend")},
-    } | ({"place": explained["place"]} if "place" in explained else {})
+        "severity": severity,
+        "title": title,
+        "fault": fault,
+        "exit": status,
+    }
+    names = ("why", "requirements", "in", "place", "wrong", "right", "mend")
+    return row | {name: explained[name] for name in names if explained and name in explained}
 
 
-def rule_text(rule: str, explained: Mapping[str, Any]) -> str:
+def rule_text(rule: str, explained: Mapping[str, Any] | None) -> str:
     """One rule for a person."""
-    severity, _fault, _status, title = RULES[rule]
+    severity, fault, status, title = RULES[rule]
+    lines = [f"{rule} ({severity}): {title}", ""]
+    lines += _explanation(explained) if explained else []
+    lines.append(f"at fault: the {fault}" + (f"; exit status {status}" if severity == "error" else ""))
+    return "".join(one_line(line) + "\n" for line in lines)
+
+
+def _explanation(explained: Mapping[str, Any]) -> list[str]:
     at = f", at {explained['place']}" if "place" in explained else ""
-    lines = [f"{rule} ({severity}): {title}", "", explained["why"], "", f"wrong{at}:"]
+    lines = [explained["why"], "", f"wrong{at}:"]
     lines += [*_snippet(explained, "wrong"), "right:", *_snippet(explained, "right")]
     lines += ["", f"mend: {explained['mend']}"]
     if explained["requirements"]:
         lines.append(f"requirement: {', '.join(explained['requirements'])}")
-    return "".join(one_line(line) + "\n" for line in lines)
+    return lines
 
 
 def _snippet(explained: Mapping[str, Any], name: str) -> list[str]:
     value = explained[name]
-    if explained["in"] == "descriptor":
+    if explained["in"] in ("descriptor", "cases"):
         rows = [json.dumps(value, ensure_ascii=False)]
     elif explained["in"] == "files":
         rows = value or ["(no file)"]

@@ -128,9 +128,9 @@ def _string(declared: Type, value: Value, place: str) -> str:
     text = _text(value, place)
     least, most = declared.get("minLength"), declared.get("maxLength")
     if least is not None and len(text) < least:
-        raise _beyond("RKI011", place, f"{len(text)} code points", "at least", least)
+        raise _beyond("RKI011", place, _length(len(text)), "at least", least, "shorter than", "character")
     if most is not None and len(text) > most:
-        raise _beyond("RKI012", place, f"{len(text)} code points", "at most", most)
+        raise _beyond("RKI012", place, _length(len(text)), "at most", most, "longer than", "character")
     return text
 
 
@@ -194,9 +194,9 @@ def _within_binary64(value: int | float, place: str) -> None:
 def _within_bounds(declared: Type, value: int | float, place: str) -> None:
     minimum, maximum = declared.get("minimum"), declared.get("maximum")
     if minimum is not None and value < minimum:
-        raise _beyond("RKI009", place, value, "at least", minimum)
+        raise _beyond("RKI009", place, value, "at least", minimum, "less than")
     if maximum is not None and value > maximum:
-        raise _beyond("RKI010", place, value, "at most", maximum)
+        raise _beyond("RKI010", place, value, "at most", maximum, "more than")
 
 
 def _decimal(declared: Type, value: Value, place: str) -> str:
@@ -210,9 +210,9 @@ def _decimal(declared: Type, value: Value, place: str) -> str:
         raise RukhError("RKI008", error.message, place=place, mend=error.mend) from None
     minimum, maximum = declared.get("minimum"), declared.get("maximum")
     if minimum is not None and compare_decimals(decimal, normalize_decimal(minimum)) < 0:
-        raise _beyond("RKI009", place, decimal, "at least", minimum)
+        raise _beyond("RKI009", place, decimal, "at least", minimum, "less than")
     if maximum is not None and compare_decimals(decimal, normalize_decimal(maximum)) > 0:
-        raise _beyond("RKI010", place, decimal, "at most", maximum)
+        raise _beyond("RKI010", place, decimal, "at most", maximum, "more than")
     return decimal
 
 
@@ -233,9 +233,9 @@ def _list(declared: Type, value: Value, place: str) -> list[Value]:
         raise RukhError("RKI015", "the list has no item", place=place, mend="leave the parameter out instead")
     least, most = declared.get("minItems"), declared["maxItems"]
     if least is not None and len(value) < least:
-        raise _beyond("RKI016", place, f"{len(value)} items", "at least", least)
+        raise _beyond("RKI016", place, f"a list of {len(value)}", "at least", least, "shorter than", "item")
     if len(value) > most:
-        raise _beyond("RKI017", place, f"{len(value)} items", "at most", most)
+        raise _beyond("RKI017", place, f"a list of {len(value)}", "at most", most, "longer than", "item")
     items = declared["items"]
     return [admit(items, item, f"{place}/{index}") for index, item in enumerate(value)]
 
@@ -250,8 +250,16 @@ def _other_type(value: Value, wanted: str, place: str, mend: str = "") -> RukhEr
     )
 
 
-def _beyond(rule: str, place: str, found: object, relation: str, bound: object) -> RukhError:
-    return RukhError(rule, f"{found}, the bound is {bound}", place=place, mend=f"use {relation} {bound}")
+def _beyond(
+    rule: str, place: str, found: object, relation: str, bound: object, beside: str, unit: str = ""
+) -> RukhError:
+    """`12 is more than 9`, or with a unit `text of length 0 is shorter than 1 character`."""
+    counted = f"{bound} {unit}{'' if bound == 1 else 's'}" if unit else str(bound)
+    return RukhError(rule, f"{found} is {beside} {counted}", place=place, mend=f"use {relation} {counted}")
+
+
+def _length(count: int) -> str:
+    return "empty text" if count == 0 else f"text of length {count}"
 
 
 def _shown(text: str) -> str:

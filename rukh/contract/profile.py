@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rukh.contract import grammar
+from rukh.contract.diagnostics import Diagnostic
 from rukh.contract.policy import LOCAL_USER
 from rukh.contract.shapes import (
     Report,
@@ -58,6 +59,22 @@ RULES = {
     "text": "RKF011", "count": "RKF012", "directory": "RKF013", "approval": "RKF014",
 }  # fmt: skip
 
+# Beside the first one: more than anybody mends at once.
+_MOST_FURTHER = 8
+_SHOWN = 80  # code points of a line that is no TOML
+# What the reader of TOML says that says too little: what it means, and what to do.
+_SYNTAX = {
+    "Invalid value": (
+        "no value of TOML begins here",
+        "put text in double quotes; numbers, true and false have none",
+    ),
+    "Invalid statement": (
+        "neither a key nor a table begins here",
+        "write NAME = VALUE, or [TABLE] above its members",
+    ),
+    "Cannot overwrite a value": ("this member was given before", "give it once"),
+}
+
 # A fresh home: the local user may run what is installed, and may install what a trusted key has signed. Nobody else
 # may do anything until the owner says so. RK-PROF-024
 DEFAULT_PROFILE: dict[str, Any] = {
@@ -79,7 +96,9 @@ DEFAULT_PROFILE: dict[str, Any] = {
 def read_owner_profile(source: str) -> dict[str, Any]:
     """The owner's part of a profile in its published form, without `packages`.
 
-    Raises RukhError RKF001–RKF014: the first fault, with its JSON Pointer as place (line and column for RKF001).
+    Raises RukhError RKF001–RKF014: one fault, with its JSON Pointer as place (line and column for RKF001), and in its
+    message a line for each further one. A member that is not known comes first: what it was meant to be is not missing
+    as well. RK-PROF-050
     """
     document = _toml(source)
     if document.get("format") != FORMAT:
@@ -88,10 +107,33 @@ def read_owner_profile(source: str) -> dict[str, Any]:
     report = Report(RULES)
     PROFILE(report, "", document)
     if report.found:
-        first, more = report.found[0], len(report.found) - 1
-        message = first.message + (f" (and {more} more)" if more else "")
-        raise RukhError(first.rule, message, place=first.pointer, mend=first.mend)
+        raise _refused(_told(report.found))
     return _published(document)
+
+
+def _told(found: list[Diagnostic]) -> list[Diagnostic]:
+    """The findings that one mend each answers, unknown members first."""
+    unknown = [finding for finding in found if finding.rule == RULES["unknown"]]
+    meant = {(finding.pointer.rpartition("/")[0], finding.mend.partition('"')[2]) for finding in unknown}
+    others = [finding for finding in found if finding.rule != RULES["unknown"]]
+    return unknown + [
+        finding
+        for finding in others
+        if finding.rule != RULES["missing"]
+        or (finding.pointer, finding.mend.partition('"')[2] + "?") not in meant
+    ]
+
+
+def _refused(found: list[Diagnostic]) -> RukhError:
+    first, *further = found
+    lines = [f"{first.message} (and {len(further)} more)" if further else first.message]
+    lines += [
+        f"{finding.pointer or '/'}: {finding.message} [{finding.rule}]; {finding.mend}"
+        for finding in further[:_MOST_FURTHER]
+    ]
+    if len(further) > _MOST_FURTHER:
+        lines.append(f"and {len(further) - _MOST_FURTHER} more")
+    return RukhError(first.rule, "\n".join(lines), place=first.pointer, mend=first.mend)
 
 
 def export_toml(profile: dict[str, Any]) -> str:
@@ -118,7 +160,9 @@ def _toml(source: str) -> dict[str, Any]:
     except ValueError as error:  # TOMLDecodeError, and an integer of more digits than Python reads
         found = re.search(r"(.*) \(at line (\d+), column (\d+)\)", str(error))
         message, line, column = found.groups() if found else (str(error), 0, 0)
-        mend = "see the grammar of TOML 1.0"
+        message, mend = _SYNTAX.get(message, (message, "see the grammar of TOML 1.0"))
+        written = source.split("\n")[int(line) - 1].strip() if found else ""
+        message += f": {written[:_SHOWN]}" if written else ""
         raise RukhError("RKF001", message, line=int(line), column=int(column), mend=mend) from None
 
 

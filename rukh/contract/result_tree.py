@@ -189,8 +189,8 @@ def written(place: Place) -> str:
         place, step = place
         steps.append(step)
     for step in reversed(steps):
-        place = join(place, step)  # type: ignore[arg-type]
-    return place  # type: ignore[return-value]
+        place = join(place, step)  # type: ignore[arg-type]  # the innermost place is a text, and so is all that follows
+    return place  # type: ignore[return-value]  # likewise
 
 
 def check(schema: Schema, value: Value, place: Place, work: Work) -> None:

@@ -27,6 +27,7 @@ from rukh.values.registry import LIMIT_FINDINGS
 Value = Any
 Shape = Callable[["Report", str, Value], None]
 
+_SHORTENED = 3  # a shorter beginning says nothing
 _TYPE_NAMES: dict[type, str] = {
     dict: "an object",
     list: "a list",
@@ -186,11 +187,16 @@ def mapped(key: Form, member: Shape) -> Shape:
             return
         for name, element in value.items():
             if not key.matches(name):
-                message, mend = f"{_shown(name)} is not of the form", f"write {key.says}"
+                message, mend = f"{_shown(name)} is {no_form(key)}", f"write {key.says}"
                 report.add(key.name, join(pointer, name), message, mend, at_name=True)
             member(report, join(pointer, name), element)
 
     return check
+
+
+def no_form(form: Form) -> str:
+    """What a text is not, for a message."""
+    return f"not of the form of {'an' if form.name[0] in 'aeiou' else 'a'} {form.name}"
 
 
 def spelled(form: Form) -> Shape:
@@ -198,7 +204,7 @@ def spelled(form: Form) -> Shape:
 
     def check(report: Report, pointer: str, value: Value) -> None:
         if is_type(report, pointer, value, str) and not form.matches(value):
-            report.add(form.name, pointer, f"{_shown(value)} is not of the form", f"write {form.says}")
+            report.add(form.name, pointer, f"{_shown(value)} is {no_form(form)}", f"write {form.says}")
 
     return check
 
@@ -231,11 +237,17 @@ def choice(*words: str, kind: str = "choice") -> Shape:
 
     def check(report: Report, pointer: str, value: Value) -> None:
         if is_type(report, pointer, value, str) and value not in words:
-            near = None if report.full else nearest(value, words)
+            near = None if report.full else nearest(value, words) or _begun(value, words)
             mend = f'did you mean "{near}"?' if near else f"known here: {known}"
             report.add(kind, pointer, f"{_shown(value)} is not one of those known here", mend)
 
     return check
+
+
+def _begun(value: str, words: tuple[str, ...]) -> str | None:
+    """The one word that `value` is the beginning of, as `bool` is of boolean."""
+    longer = [word for word in words if len(value) >= _SHORTENED and word.startswith(value)]
+    return longer[0] if len(longer) == 1 else None
 
 
 def whole(low: int, high: int) -> Shape:

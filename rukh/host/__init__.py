@@ -2,9 +2,9 @@
 
 It uses every room below it. One process is kept apart from all others: `spawner` is forked before the host has threads
 or a database, and what it forks (`supervisor`) loads nothing of the store. `invoker` is the loop of one call around the
-machines; `launch` says what is started for a command; `streams` what becomes of its output; `invocation` is the path
-from a resolved command to its committed outcome. The names below are the room's public ones; each is loaded from its
-module on first use.
+machines, `conversation` what host and child say to each other in it, `cancel` how it is asked to stop; `launch` says
+what is started for a command; `streams` what becomes of its output; `invocation` is the path from a resolved command to
+its committed outcome. The names below are the room's public ones; each is loaded from its module on first use.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from rukh.values.front import front
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from rukh.host.cancel import Cancel
     from rukh.host.invocation import Call, CommitFailed, Finished, Host
-    from rukh.host.invoker import Cancel, Report, run
+    from rukh.host.invoker import Report, run
     from rukh.host.launch import make_work_dir, plan_launch, remove_work_dir
     from rukh.host.spawner import Launch, Session, Spawner
     from rukh.host.streams import Streams
@@ -37,8 +38,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "cancel": "Cancel",
     "invocation": "Call CommitFailed Finished Host",
-    "invoker": "Cancel Report run",
+    "invoker": "Report run",
     "launch": "make_work_dir plan_launch remove_work_dir",
     "spawner": "Launch Session Spawner",
     "streams": "Streams",

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rukh.contract.parameters import Bound
-    from rukh.host.invoker import Cancel, Report
-    from rukh.host.passthrough import Ended
+    from rukh.host.cancel import Cancel
+    from rukh.host.invoker import Report
+    from rukh.host.passthrough import Ended, Held, Program
     from rukh.host.spawner import Launch, Spawner
     from rukh.host.streams import Streams
     from rukh.store.calls import Caller
@@ -109,7 +110,7 @@ class Call:
 
 
 class Host:
-    """Runs calls of one home; usable from many threads at once. Without a spawner it can only reject."""
+    """Runs calls of one home; usable from many threads at once. Without a spawner it runs no managed command."""
 
     def __init__(self, store: Store, spawner: Spawner | None) -> None:
         self.store = store
@@ -137,10 +138,10 @@ class Host:
     def pass_through(self, call: Call, words: list[bytes]) -> Finished:
         """The committed outcome of the passthrough program of `call` on `words`; in the main thread of the terminal.
 
-        Raises as `invoke` does. What a spawner holds ready for one call is let go before the program starts: nothing
-        stands between it and its caller. RK-PASS-020 RK-PASS-033
+        Raises as `invoke` does. What a spawner holds ready for one call is let go before the program starts, but for
+        the process that watches it from aside. RK-PASS-020 RK-PASS-033 RK-PUB-050
         """
-        from rukh.host.passthrough import Held, plan_program, run_program
+        from rukh.host.passthrough import Held, plan_program
 
         invocation = new_invocation()
         with Held() as held:
@@ -155,9 +156,23 @@ class Host:
                 if error.rule.startswith("RKS"):
                     raise  # as in `invoke`
                 return self._reject(invocation, call, error)
-            if self._spawner is not None:
-                self._spawner.close()
-            return self._commit(invocation, call, run_program(program, held))
+            return self._watched(invocation, call, program, held)
+
+    def _watched(self, invocation: str, call: Call, program: Program, held: Held) -> Finished:
+        """The program run to its end, and its outcome; not started without anybody to keep the lock. RK-PUB-052"""
+        from rukh.host.passthrough import run_program, unwatched
+        from rukh.host.spawner import Spawner
+
+        # Words that ask the core for help may be the program's own: then nobody was made ready.
+        spawner = self._spawner or Spawner.start(one_call=True)
+        try:
+            watch = spawner.watch(self.store.holder.descriptor)
+        except RukhError as error:
+            return self._commit(invocation, call, unwatched(error))
+        finally:
+            spawner.close()
+        with watch:
+            return self._commit(invocation, call, run_program(program, held, watch.started))
 
     def reject(self, call: Call, error: RukhError) -> Finished:
         """Record a call that its surface refused before it had inputs to validate."""
@@ -234,7 +249,7 @@ def release_of(home: Home, call: Call) -> str:
             "RKH004",
             f"the installed release of {call.record['package']} is not there",
             place=call.record["package"],  # an agent is told of it, and not where the home is. RK-EXPL-030
-            mend="remove the package and install it again",
+            mend="the owner restores it from its source: doctor --fix",
         )
     return release
 

@@ -23,7 +23,8 @@ import select
 import time
 
 from rukh.contract.envelope import reason
-from rukh.host.streams import READ_BYTES, Drain, Relay, Streams
+from rukh.host.conversation import Conversation
+from rukh.host.streams import Source
 from rukh.machines.channel import HostChannel
 from rukh.machines.lifecycle import Lifecycle, rungs
 from rukh.values.errors import RukhError
@@ -33,7 +34,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rukh.host.cancel import Cancel
     from rukh.host.spawner import Launch, Session, Spawner
+    from rukh.host.streams import Streams
     from rukh.machines.channel import Event
 
 _CHANNEL_PIECES = 4  # reads of the channel in one wake-up
@@ -43,48 +46,6 @@ _LONGEST_WAIT_MS = 2**31 - 1  # what poll can be told; a later deadline is waite
 _WORD_BYTES = 256  # the supervisor's last word
 _COMMANDS = {"term": b"T", "kill": b"K", "report": b"R"}
 _NOT_CONFIRMED = "the child did not confirm its session in time"
-
-
-class Cancel:
-    """The way to stop one call from another thread or a signal handler. The first cause stays. RK-LIFE-013
-
-    Lock-free, because a signal handler may interrupt whoever would hold the lock: a dictionary's `setdefault` is one
-    step of the interpreter.
-    """
-
-    def __init__(self) -> None:
-        self._cell: dict[str, list[str]] = {}
-        self._closed = False
-        self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-
-    def request(self, cause: str) -> bool:
-        """Ask for a stop: `caller`, `owner`, `deadline` or `scope_closed`. False once the commit was asked for."""
-        claim = [cause]
-        first = self._cell.setdefault("first", claim)
-        if first is claim:
-            os.write(self._writer, b"\0")
-        return first != [] and not self._closed
-
-    def close(self) -> str | None:
-        """Ask for the commit: nothing is accepted any more. The cause that was there first, or None."""
-        first = self._cell.setdefault("first", [])
-        self._closed = True
-        return first[0] if first else None
-
-    @property
-    def cause(self) -> str | None:
-        """The accepted cause, None without one."""
-        first = self._cell.get("first")
-        return first[0] if first else None
-
-    def fileno(self) -> int:
-        """Readable once a cause was accepted, and for ever after."""
-        return self._reader
-
-    def __del__(self) -> None:
-        # Closed with the last reference and not before: a thread in `request` holds one.
-        os.close(self._reader)
-        os.close(self._writer)
 
 
 class Report:
@@ -177,40 +138,6 @@ def _launched(
     return session
 
 
-class _Source:
-    """One stream of the child, and where it goes."""
-
-    __slots__ = ("_session", "descriptor", "open", "sink", "wrote")
-
-    def __init__(self, session: Session, descriptor: int, sink: Drain | Relay) -> None:
-        self._session = session
-        self.descriptor = descriptor
-        self.sink = sink
-        self.open = True
-        self.wrote = False
-
-    def read(self) -> bool:
-        """Move one piece on; false when there is none now, or none may be taken."""
-        if not self.open or self.sink.blocked:
-            return False
-        try:
-            data = os.read(self.descriptor, READ_BYTES)
-        except BlockingIOError:
-            return False
-        if data:
-            self.wrote = True
-            self.sink.take(data)
-        self.open = data != b""
-        self.notice()
-        return self.open
-
-    def notice(self) -> None:
-        """When nobody reads the sink any more, nobody reads the child: it learns of it by its next write."""
-        if self.open and self.sink.broken:
-            self.open = False
-            self._session.let_go(self.descriptor)
-
-
 class _Call:
     """The loop's state: descriptors outside, machines inside."""
 
@@ -233,16 +160,14 @@ class _Call:
         self.cancel = cancel
         self.result_bytes = LIMIT_RESULT_BYTES
         self.stop_seconds = 0.0
-        self._channel = HostChannel(session.session, session.token)
+        self._channel = Conversation(session.channel, HostChannel(session.session, session.token))
         self._sources = (
-            _Source(session, session.stdout, streams.stdout),
-            _Source(session, session.stderr, streams.stderr),
+            Source(session, session.stdout, streams.stdout),
+            Source(session, session.stderr, streams.stderr),
         )
         self._waiting = select.poll()
         self._watched: dict[int, int] = {}
-        self._output = b""
         self._cause_taken = False
-        self._channel_open = True
         self._control_open = True
         self._start_end = 0.0
         self._budget_end = 0.0
@@ -256,7 +181,7 @@ class _Call:
     def begin(self, start_seconds: float) -> None:
         """Greet the child, which has `start_seconds` to confirm."""
         self._start_end = time.monotonic() + start_seconds
-        self._say(self._channel.hello())
+        self._channel.greet()
 
     def close(self) -> None:
         """Let go of the child."""
@@ -277,7 +202,7 @@ class _Call:
     def _take_ready(self, ready: set[int]) -> None:
         control = self.session.control
         ended = self._control_open and control.fileno() in ready
-        if ended or self.session.channel.fileno() in ready:
+        if ended or self._channel.fileno() in ready:
             self._take_channel(_LAST_PIECES if ended else _CHANNEL_PIECES)
         for source in self._sources:
             if source.sink.fileno() in ready:
@@ -287,7 +212,7 @@ class _Call:
         if ended:
             self._take_control(control)
 
-    def _take_stream(self, source: _Source, pieces: int) -> None:
+    def _take_stream(self, source: Source, pieces: int) -> None:
         while pieces and source.read():
             pieces -= 1
 
@@ -317,20 +242,14 @@ class _Call:
             self._take_cancel()
 
     def _take_channel(self, pieces: int) -> None:
-        if self._output:
-            self._say(b"")
-        while pieces and self._channel_open:
-            try:
-                data = self.session.channel.recv(READ_BYTES)
-            except BlockingIOError:
+        self._channel.flush()
+        while pieces and self._channel.hearing:
+            events = self._channel.hear()
+            if events is None:
                 return
-            except ConnectionError:
-                data = b""  # it left without reading all that we said
-            for event in self._channel.receive(data):
+            for event in events:
                 self._take_event(event)
             pieces -= 1
-            if not data:
-                self._channel_open = False
 
     def _take_event(self, event: Event) -> None:
         taken = _EVENTS.get(event.kind)
@@ -343,7 +262,7 @@ class _Call:
 
     def _on_operation(self, event: Event) -> None:
         # No facility is there yet: the extension is told, and decides. RK-CHAN-016
-        self._send({"type": "operation_result", "n": event.frame["n"], "status": "unavailable"})
+        self._channel.send({"type": "operation_result", "n": event.frame["n"], "status": "unavailable"})
 
     def _on_progress(self, event: Event) -> None:
         self.streams.progress(event.frame)
@@ -372,7 +291,7 @@ class _Call:
 
     def _on_violation(self, event: Event) -> None:
         assert event.error is not None
-        self._channel_open = False
+        self._channel.hearing = False
         self._do(self.machine.failed(_reason("protocol_violation", event.error)))
 
     def _take_control(self, control: _socket.socket) -> None:
@@ -400,7 +319,7 @@ class _Call:
 
     def _do(self, action: str) -> None:
         if action == "execute":
-            self._send({"type": "execute", **self.execute})
+            self._channel.send({"type": "execute", **self.execute})
         elif action in _COMMANDS:
             self._command(_COMMANDS[action])
         elif action:
@@ -413,25 +332,8 @@ class _Call:
             self._budget_end = now + self.stop_seconds
         self._rungs = rungs(ladder, now, self._budget_end)
         if ladder == "ask" and self.cancel.cause is not None:
-            self._send({"type": "cancel", "cause": self.cancel.cause})
+            self._channel.send({"type": "cancel", "cause": self.cancel.cause})
         self._take_rungs(now)
-
-    def _send(self, frame: dict[str, Any]) -> None:
-        """Say it, unless the session is over: one read may bring a frame and the violation behind it. RK-CHAN-023"""
-        if not self._channel.over:
-            self._say(self._channel.send(frame))
-
-    def _say(self, data: bytes) -> None:
-        """Write to the channel what it takes now, and keep the rest."""
-        self._output += data
-        try:
-            while self._output:
-                sent = self.session.channel.send(self._output, _socket.MSG_NOSIGNAL)
-                self._output = self._output[sent:]
-        except BlockingIOError:
-            pass
-        except ConnectionError:
-            self._output = b""  # nobody listens any more; that it left is said by the channel's end
 
     def _command(self, command: bytes) -> None:
         try:
@@ -449,12 +351,12 @@ class _Call:
             self._watch(source.descriptor, select.POLLIN if reading else 0)
             if source.sink.fileno() >= 0:
                 self._watch(source.sink.fileno(), select.POLLOUT if self._blocked(source) else 0)
-        writing = select.POLLOUT if self._output else 0
-        channel = (select.POLLIN | writing) if self._channel_open and not settled else 0
-        self._watch(self.session.channel.fileno(), channel)
+        writing = select.POLLOUT if self._channel.unsaid else 0
+        channel = (select.POLLIN | writing) if self._channel.hearing and not settled else 0
+        self._watch(self._channel.fileno(), channel)
         self._watch(self.session.control.fileno(), select.POLLIN if self._control_open and not settled else 0)
 
-    def _blocked(self, source: _Source) -> bool:
+    def _blocked(self, source: Source) -> bool:
         """Whether any stream waits for this source's sink; both may have the same."""
         return any(
             other.sink.blocked and other.sink.fileno() == source.sink.fileno() for other in self._sources

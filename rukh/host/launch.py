@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import sys
 import time
 
@@ -229,11 +230,24 @@ def make_work_dir(path: str) -> None:
 
 
 def remove_work_dir(path: str) -> bool:
-    """Remove it with all that the child left in it, and follow no link; false when something could not be removed."""
+    """Remove it with all that the child left in it, and follow no link; false when something could not be removed.
+
+    A child may also have put something else in its place, such as a link: then that goes, and nothing behind it.
+    """
     try:
         os.rmdir(path)
+    except NotADirectoryError:
+        return _unlinked(path)
     except OSError:
         return _remove_tree(path)
+    return True
+
+
+def _unlinked(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
     return True
 
 
@@ -256,14 +270,23 @@ def _remove_tree(path: str) -> bool:
 
 
 def _empty_but_directories(directory: str) -> list[str]:
-    """Unlink what is no directory; gives the directories. One that its maker closed is opened again first."""
-    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+    """Unlink what is no directory; gives the directories. One that its maker closed is opened again first.
+
+    Raises OSError for a link: whoever still runs may put one in the place of a directory at any moment.
+    """
+    if not stat.S_ISLNK(os.lstat(directory).st_mode) and not os.access(
+        directory, os.R_OK | os.W_OK | os.X_OK
+    ):
         os.chmod(directory, _PRIVATE)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     inside = []
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                inside.append(entry.path)
-            else:
-                os.unlink(entry.path)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    inside.append(os.path.join(directory, entry.name))
+                else:
+                    os.unlink(entry.name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
     return inside

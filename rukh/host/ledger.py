@@ -9,24 +9,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
+from rukh.contract.difference import Standing
 from rukh.contract.policy import LOCAL_USER
 from rukh.contract.profile import DEFAULT_PROFILE
-from rukh.machines.publication import REFUSED
+from rukh.machines.publication import COMMITTED, REFUSED
+from rukh.machines.steps import CHECK, STAGE, Observe, unobserved
 from rukh.sources.install import installed_descriptors
 from rukh.sources.ports import Installed
 from rukh.store.home import Home
 from rukh.store.profiles import NO_REVISION, Active, Contents, Staged
 from rukh.store.publications import Published
 from rukh.store.store import Store
+from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
 
 
 class StoreLedger:
-    """The ports of `sources` over a store; every call is durable when it returns."""
+    """The ports of `sources` over a store; every call is durable when it returns.
 
-    def __init__(self, store: Store) -> None:
+    `observe` is told of the steps of each publication and may stop it before its commit. RK-PUB-040
+    """
+
+    def __init__(self, store: Store, observe: Observe = unobserved) -> None:
         self._store = store
+        self._observe = observe
 
     def active(self) -> Active:
         """The active revision; a home without one gets the default profile first. RK-PUB-007"""
@@ -61,6 +68,15 @@ class StoreLedger:
         """One audit row about the decision on an installation's effects."""
         self._store.trust.record_admission(admitted, package, version, detail, subject=subject)
 
+    def compiled(self, generation: str, projection: str, package: str) -> Standing:
+        """What a revision has compiled of `package`: commands and exports as they are stored."""
+        profiles = self._store.profiles
+        return Standing(profiles.commands(generation, package), profiles.projected(projection))
+
+    def record_consent(self, given: bool, about: str, detail: str, *, subject: str) -> None:
+        """One audit row about the owner's consent to an update."""
+        self._store.trust.record_consent(given, about, detail, subject=subject)
+
     def publish(
         self,
         operation: str,
@@ -73,6 +89,7 @@ class StoreLedger:
 
         Raises RKO005 where what it would bind was barred meanwhile.
         """
+        self._observe(STAGE, 0, 0)
         published = self._store.publications.publish(
             operation,
             expected,
@@ -81,6 +98,7 @@ class StoreLedger:
             subject=LOCAL_USER,
             surface="cli",
             staged=_staged(installed),
+            observe=self._observe,
         )
         if published.state == REFUSED:
             raise RukhError(
@@ -93,18 +111,36 @@ class StoreLedger:
         return self._store.publications.operation(operation)
 
 
-def apply_owner_part(ledger: StoreLedger, home: Home, owner: dict[str, Any]) -> Published:
+def apply_owner_part(
+    ledger: StoreLedger, home: Home, owner: dict[str, Any], observe: Observe = unobserved
+) -> Published:
     """Publish the owner's part together with the packages that are installed; raises RKP… or RKO002.
 
-    Packages never come from the owner's file: they are what install, update and remove made of them.
+    Packages never come from the owner's file: they are what install, update and remove made of them. What is active
+    already is not published again: every tool would lose its name for nothing. RK-ADM-019
     """
     active = ledger.active()
     packages = active.profile["packages"]
     profile = {**owner, "packages": packages}
     check_namespaces_kept(ledger.namespaces(), profile)
+    observe(CHECK, 0, 0)
     candidate = build_candidate(profile, installed_descriptors(home, packages))
-    published = ledger.publish(new_id("op"), active.revision, profile, candidate, None)
-    if published.state != "committed":
+    if _is_active(active, profile, contents_of(candidate)):
+        return Published(COMMITTED, active.revision)
+    return committed(ledger.publish(new_id("op"), active.revision, profile, candidate, None))
+
+
+def _is_active(active: Active, profile: dict[str, Any], contents: Contents) -> bool:
+    """Whether the revision binds just that; another version of this program may compile the same profile otherwise."""
+    compiled = contents.generation, contents.projection
+    return compiled == (active.generation, active.projection) and canonical(profile) == canonical(
+        active.profile
+    )
+
+
+def committed(published: Published) -> Published:
+    """The publication where it is the active one; raises RKO002 where another one won."""
+    if published.state != COMMITTED:
         raise RukhError(
             "RKO002",
             f"{published.revision} was published meanwhile",

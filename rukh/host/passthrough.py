@@ -32,9 +32,11 @@ from rukh.values.registry import PASSTHROUGH_ENVIRONMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
     from typing import Any, NoReturn
+
+    from rukh.values.errors import RukhError
 
 # What these mean must not wait, or cannot: they are left as they are.
 _NEVER_HELD = frozenset(
@@ -212,8 +214,15 @@ class Held:
         signal.signal(number, signal.SIG_DFL if known is None else known)
 
 
-def run_program(program: Program, held: Held) -> Ended:
-    """Run it to its end; nothing is raised for what it does. RK-PASS-020 … RK-PASS-026"""
+def _unheard(process: int) -> None:
+    """Nobody is told of a start."""
+
+
+def run_program(program: Program, held: Held, started: Callable[[int], None] = _unheard) -> Ended:
+    """Run it to its end; nothing is raised for what it does. `started` is told of its process first.
+
+    RK-PASS-020 … RK-PASS-026
+    """
     decided = held.decided()
     if decided is not None:
         held.started = True  # the signal is taken: it was for what is not started any more
@@ -225,9 +234,17 @@ def run_program(program: Program, held: Held) -> Ended:
         )
     except OSError as error:
         return Ended("execution_failed", _not_started(program, error), None)
+    started(process)
     held.started = True
     watch = _Watch(process, held)
     return ended(watch.until_end(), watch.received)
+
+
+def unwatched(error: RukhError) -> Ended:
+    """The outcome where nobody can be had that keeps the call's lock: it was not started. RK-PUB-052"""
+    return Ended(
+        "execution_failed", reason("spawn_failed", f"{error.message} [{error.rule}]", "", error.mend), None
+    )
 
 
 def ended(status: int, received: set[int]) -> Ended:

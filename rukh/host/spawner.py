@@ -21,6 +21,7 @@ import select
 
 from rukh.host.supervisor import (
     KILL,
+    WATCH,
     Signals,
     become_subreaper,
     isolate,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from rukh.host.supervisor import Prctl
+    from rukh.host.watcher import Watch
 
 _RANDOM_BYTES = 16  # 128 bits: a token or a session is not guessed
 _NOTICE_BYTES = 64  # more than a word and a process number
@@ -144,6 +146,28 @@ class Spawner:
             raise _not_started(error.strerror or str(error)) from error
         finally:
             ends.close()
+
+    def watch(self, holder: int) -> Watch:
+        """Have a process keep the lock of `holder` for a program that the host starts by itself; the last order.
+
+        It outlives this spawner. Raises RKH003 when there is none to be had. RK-PUB-050
+        """
+        from rukh.host.watcher import Watch
+
+        ours, theirs = _pair(_socket.SOCK_SEQPACKET)
+        control = _socket.socket(fileno=ours)
+        self._used = True
+        try:
+            order = WATCH + str(os.getpgrp()).encode()
+            self._control.sendmsg([order], rights([theirs, holder]), _socket.MSG_NOSIGNAL)
+        except OSError as error:
+            control.close()
+            raise _not_started(error.strerror or str(error)) from error
+        finally:
+            os.close(theirs)
+        watch = Watch(control)
+        watch.until_ready()
+        return watch
 
     def close(self) -> None:
         """Let the process go and wait, within a bound, until it has gone; a second time does nothing."""

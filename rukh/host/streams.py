@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rukh.host.spawner import Session
+
 READ_BYTES = 64 * 1024  # one read of a stream; what a pipe of Linux holds
 _CAUTIOUS_BYTES = 4096  # PIPE_BUF: what a writable pipe takes without waiting
 
@@ -38,6 +40,7 @@ class Drain:
         self.dropped = 0
 
     def take(self, data: bytes) -> None:
+        """Keep what there is room for, and count the rest."""
         room = self._limit - len(self._kept)
         self._kept += data[:room]
         self.dropped += max(0, len(data) - room)
@@ -47,6 +50,7 @@ class Drain:
         return bytes(self._kept), self.dropped
 
     def fileno(self) -> int:
+        """No descriptor: it is never waited for."""
         return -1
 
     def flush(self) -> None:
@@ -84,6 +88,7 @@ class Relay:
         return self._held != b""
 
     def take(self, data: bytes) -> None:
+        """Hold the bytes, and write what can be written now."""
         self._held += data
         if not self._cautious:
             self.flush()
@@ -108,6 +113,7 @@ class Relay:
         return b"", 0
 
     def fileno(self) -> int:
+        """Writable when the reader takes more."""
         return self._sink
 
     def close(self) -> None:
@@ -143,6 +149,40 @@ class Streams:
         """Let go of what was opened here; the caller's descriptors stay open."""
         self.stdout.close()
         self.stderr.close()
+
+
+class Source:
+    """One stream of the child, and the sink that its bytes go to."""
+
+    __slots__ = ("_session", "descriptor", "open", "sink", "wrote")
+
+    def __init__(self, session: Session, descriptor: int, sink: Drain | Relay) -> None:
+        self._session = session
+        self.descriptor = descriptor
+        self.sink = sink
+        self.open = True
+        self.wrote = False
+
+    def read(self) -> bool:
+        """Move one piece on; false when there is none now, or none may be taken."""
+        if not self.open or self.sink.blocked:
+            return False
+        try:
+            data = os.read(self.descriptor, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if data:
+            self.wrote = True
+            self.sink.take(data)
+        self.open = data != b""
+        self.notice()
+        return self.open
+
+    def notice(self) -> None:
+        """When nobody reads the sink any more, nobody reads the child: it learns of it by its next write."""
+        if self.open and self.sink.broken:
+            self.open = False
+            self._session.let_go(self.descriptor)
 
 
 def _open_again(sink: int) -> int:

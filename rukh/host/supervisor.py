@@ -47,6 +47,8 @@ _INTEGER = 4  # bytes of a descriptor number in ancillary data
 _ORDER_BYTES = 256 * 1024  # more than a datagram of Linux holds by default
 KILL, TERM = 9, 15  # the same on every architecture of Linux; `signal` is only loaded in the forked process
 _MESSAGE = 64  # bytes: more than any command or answer
+# In place of an order: keep the lock of a passthrough program's host; the number of its process group follows.
+WATCH = b"watch "
 
 
 def isolate(keep: _socket.socket) -> _socket.socket:
@@ -134,6 +136,8 @@ def _serve_next(orders: _socket.socket, notices: _socket.socket, failure: str, s
     order, descriptors = receive(orders)
     if not order:
         return False
+    if order.startswith(WATCH):
+        return _keep_watch(order, descriptors)
     supervisor = None
     # The lock of the host that ordered it, held until all of the call is gone. RK-PUB-011
     holder = descriptors.pop() if len(descriptors) > _SENT else -1
@@ -149,6 +153,15 @@ def _serve_next(orders: _socket.socket, notices: _socket.socket, failure: str, s
     if holder >= 0:
         os.close(holder)
     return tell(notices, f"free {os.getpid()}") and alive
+
+
+def _keep_watch(order: bytes, descriptors: list[int]) -> bool:
+    """Take the one order of a host that starts its program by itself; there is none behind it. RK-PUB-050"""
+    from rukh.host.watcher import keep_watch
+
+    control, holder = descriptors
+    keep_watch(_socket.socket(fileno=control), holder, int(order[len(WATCH) :]))
+    return False
 
 
 class Signals:

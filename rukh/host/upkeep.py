@@ -17,19 +17,25 @@ import fcntl
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from rukh.contract.candidate import build_candidate, check_namespaces_kept
-from rukh.contract.envelope import envelope, reason
+from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
+from rukh.contract.difference import difference
 from rukh.contract.policy import ALLOWED, LOCAL_USER, decide
 from rukh.host.launch import remove_work_dir
-from rukh.host.ledger import StoreLedger
+from rukh.host.ledger import StoreLedger, committed
+from rukh.host.remains import stale_directories, stray_trees, trees
+from rukh.host.settling import lost_envelope
 from rukh.machines.publication import COLLECTABLE
+from rukh.machines.steps import ADMIT, CHECK, COLLECT, SWEEP, VERIFY, WAIT, Observe, unobserved
+from rukh.sources.consent import BY_ROLLBACK, Record, note
 from rukh.sources.install import installed_descriptors
 from rukh.sources.staging import discard, releases_turn, remove_tree, verify_tree
 from rukh.store.collection import Collected
 from rukh.store.holders import sweep
 from rukh.store.home import Home
+from rukh.store.profiles import Active
 from rukh.store.publications import Published
 from rukh.store.recovery import Found
 from rukh.store.store import Store
@@ -49,67 +55,97 @@ class Recovered:
     directories: list[str] = field(default_factory=list)
 
 
-def recover(store: Store) -> Recovered:
+def recover(store: Store, observe: Observe = unobserved) -> Recovered:
     """Settle what the dead left behind; running it again finds nothing."""
-    found = Recovered(store.recovery.operations(), store.recovery.calls(lost_envelope))
+    observe(SWEEP, 0, 0)
+    found = settle(store)
     found.holders = sweep(store.home)
-    found.staging = _sweep_staging(store.home)
-    found.directories = _sweep_directories(store)
+    found.staging = sweep_staging(store.home)
+    found.directories = sweep_directories(store)
     return found
 
 
-def lost_envelope(invocation: str) -> str:
-    """What is kept for a call whose host died. RK-PUB-014"""
-    why = reason("host_lost", "the host died while the call ran; what it did may have taken effect")
-    return canonical(envelope(invocation, "execution_failed", reason=why))
+def settle(store: Store) -> Recovered:
+    """The records alone: operations and calls get their outcome."""
+    return Recovered(store.recovery.operations(), store.recovery.calls(lost_envelope))
 
 
-def collect(store: Store, *, dry_run: bool, subject: str = LOCAL_USER) -> Collected:
+def collect(
+    store: Store, *, dry_run: bool, subject: str = LOCAL_USER, observe: Observe = unobserved
+) -> Collected:
     """Give back what nobody needs; a dry run names the same and changes nothing.
 
-    `releases` names every tree whose files go, those without a record among them.
+    `releases` names every tree whose files go, those without a record among them. What `observe` raises behind the
+    record leaves files that the next collection removes. RK-PUB-023
     """
     if not dry_run:
-        recover(store)
+        recover(store, observe)
+    observe(WAIT, 0, 0)
     with releases_turn(store.home):
+        observe(COLLECT, 0, 0)
         collected = store.collection.collect(dry_run=dry_run, subject=subject)
-        collected.releases = [tree for tree in _trees(store.home) if _is_over(store, collected, tree)]
+        collected.releases = [
+            tree for tree in trees(store.home, store.database.rows) if _is_over(store, collected, tree)
+        ]
         if not dry_run:
-            for tree in collected.releases:
+            for done, tree in enumerate(collected.releases):
+                observe(COLLECT, done, len(collected.releases))
                 discard(store.home, tree)
     return collected
 
 
-def rollback(store: Store, name: str, *, actor: str = LOCAL_USER) -> Published:
+def discard_strays(store: Store) -> list[str]:
+    """Remove the files among the releases that no record needs; their digests. A collection does so as well."""
+    with releases_turn(store.home):
+        found = stray_trees(store.home, store.database.rows)
+        for tree in found:
+            discard(store.home, tree)
+    return found
+
+
+def rollback(store: Store, name: str, *, actor: str = LOCAL_USER, observe: Observe = unobserved) -> Published:
     """Publish anew what the kept revision `name` bound; the new revision has a sequence of its own.
 
     Raises RKO004 (not kept), RKT057 (no rule admits a release that would be bound anew), RKO005 (its key was revoked,
     or it was collected), RKT063 (changed on disk), RKO002 (another publication won).
     """
-    ledger = StoreLedger(store)
+    ledger = StoreLedger(store, observe)
     active = ledger.active()
     profile = store.history.revision(name).profile
+    observe(WAIT, 0, 0)
     with releases_turn(store.home):
-        for package, entry in profile["packages"].items():
+        for done, (package, entry) in enumerate(profile["packages"].items()):
+            observe(VERIFY, done, len(profile["packages"]))
             if active.profile["packages"].get(package) != entry:
                 _admit(ledger, active.profile["rules"], package, entry, actor)
             _check_release(store, package, entry)
         check_namespaces_kept(ledger.namespaces(), profile)
+        observe(CHECK, 0, 0)
         candidate = build_candidate(profile, installed_descriptors(store.home, profile["packages"]))
+        _note_consent(ledger, active, profile, candidate, partial(_recorded, ledger, actor, observe))
         published = ledger.publish(new_id("op"), active.revision, profile, candidate, None)
     return committed(published)
 
 
-def committed(published: Published) -> Published:
-    """The publication where it is the active one; raises RKO002 where another one won."""
-    if published.state != "committed":
-        raise RukhError(
-            "RKO002",
-            f"{published.revision} was published meanwhile",
-            place=published.revision,
-            mend="try again",
-        )
-    return published
+def _note_consent(
+    ledger: StoreLedger, active: Active, profile: Mapping[str, Any], candidate: Candidate, record: Record
+) -> None:
+    """The owner named a revision that was consented to when it was published: nobody is asked, and it is on record
+    what that changes of each package. RK-CONS-014"""
+    for package, entry in profile["packages"].items():
+        was = active.profile["packages"].get(package)
+        if was is not None:
+            compiled = ledger.compiled(active.generation, active.projection, package)
+            found = difference(package, was, entry, compiled, candidate)
+            if found.changes:
+                note(found, True, BY_ROLLBACK, record)
+
+
+def _recorded(
+    ledger: StoreLedger, actor: str, observe: Observe, given: bool, about: str, detail: str
+) -> None:
+    observe(ADMIT, 0, 0)
+    ledger.record_consent(given, about, detail, subject=actor)
 
 
 def _admit(
@@ -147,51 +183,42 @@ def _check_release(store: Store, package: str, entry: Mapping[str, Any]) -> None
     verify_tree(store.home, entry["tree"])
 
 
-def _trees(home: Home) -> list[str]:
-    """Every digest that has files in the home."""
-    return sorted({*os.listdir(home.at("releases")), *os.listdir(home.at("cache"))})
-
-
 def _is_over(store: Store, collected: Collected, tree: str) -> bool:
     return tree in collected.releases or store.collection.standing(tree) == COLLECTABLE
 
 
-def _sweep_staging(home: Home) -> list[str]:
+def sweep_staging(home: Home) -> list[str]:
     """Staging directories that nobody holds: their installer is dead."""
-    return [
-        name for name in sorted(os.listdir(home.at("staging"))) if _remove_unlocked(home.at("staging", name))
-    ]
+    return [name for name in home.names("staging") if _remove_unlocked(home.at("staging", name))]
 
 
 def _remove_unlocked(path: str) -> bool:
     """Remove a directory under its own lock, so that whoever just made it sees that it went."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except NotADirectoryError:
+        return _removed(path)  # nobody stages in a file, or behind a link
     except OSError:
-        return False  # it went meanwhile, or is none of ours
+        return False  # it went meanwhile
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        remove_tree(path)
+        return _removed(path)
     except OSError:
-        return False  # it is held, or the storage does not let go of it: it stays for the next time
+        return False  # it is held
     finally:
         os.close(descriptor)
+
+
+def _removed(path: str) -> bool:
+    """What the storage does not let go of stays for the next time."""
+    try:
+        remove_tree(path)
+    except OSError:
+        return False
     return True
 
 
-def _sweep_directories(store: Store) -> list[str]:
-    """Working directories of calls that are over. They are listed before the records are asked: a call has its record
-    before it has its directory."""
-    names = sorted(name for name in os.listdir(store.home.at("run")) if name.startswith("inv_"))
-    return [
-        name for name in names if not _goes_on(store, name) and remove_work_dir(store.home.at("run", name))
-    ]
-
-
-def _goes_on(store: Store, invocation: str) -> bool:
-    row = store.database.row(
-        "SELECT outcome IS NULL OR EXISTS (SELECT 1 FROM reference WHERE invocation = id) FROM invocation "
-        "WHERE id = ?",
-        (invocation,),
-    )
-    return row is not None and bool(row[0])
+def sweep_directories(store: Store) -> list[str]:
+    """Working directories of calls that are over, and whatever else lies in the place of one."""
+    found = stale_directories(store.home, store.database.rows)
+    return [name for name in found if remove_work_dir(store.home.at("run", name))]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rukh.machines.channel import ChildChannel, Event, HostChannel
     from rukh.machines.lifecycle import LADDERS, MOVES, PHASES, Lifecycle, Proposal, rungs
     from rukh.machines.publication import LIFE, TRANSITIONS, after, decide, life, takes
+    from rukh.machines.steps import unobserved
 
 __all__ = [
     "LADDERS",
@@ -31,12 +32,14 @@ __all__ = [
     "life",
     "rungs",
     "takes",
+    "unobserved",
 ]
 
 _HOMES = {
     "channel": "ChildChannel Event HostChannel",
     "lifecycle": "LADDERS MOVES PHASES Lifecycle Proposal rungs",
     "publication": "LIFE TRANSITIONS after decide life takes",
+    "steps": "unobserved",
 }
 
 __getattr__ = front(__name__, _HOMES)

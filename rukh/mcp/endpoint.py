@@ -9,9 +9,9 @@ RK-TASK-004 … RK-TASK-006
 from __future__ import annotations
 
 from rukh.contract.policy import LOCAL_USER
+from rukh.host.cancel import Cancel
 from rukh.host.invocation import Call, CommitFailed, Host
 from rukh.host.invocation import Moved as RevisionMoved
-from rukh.host.invoker import Cancel
 from rukh.host.streams import Streams
 from rukh.mcp.ports import Binding, Busy, Moved, Outcome, Uncommitted, View, VisibilityUnavailable
 from rukh.store.calls import Caller

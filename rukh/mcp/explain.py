@@ -7,6 +7,9 @@ use, so that the answer here is theirs (RK-EXPL-005):
     met        a few words of what was found
     unknown    something before it is missing, so that there is nothing to look at
 
+A command that cannot be a tool, whatever the owner writes, makes what the owner would write moot: those conditions are
+unknown then, and give no advice that could not help. RK-EXPL-040
+
 What a condition *decides* is where production looks: a list looks at nothing that only decides a call, and the files of
 a release are looked at again by the next publication alone. The command is a tool when every condition of the list is
 met, and a call is admitted when those of the call are met too; the version of a Node runtime is asked by the call
@@ -56,13 +59,22 @@ CONDITIONS: tuple[tuple[str, str, str, Judge], ...] = (
     ("rule", CALL, "a rule lets the actor of the task run it", conditions.rule),
 )
 
+# What an owner's file says of one command, and what must be met before it can help.
+_OWNERS = frozenset({"selected", "rule"})
+_NAMES = [name for name, *_ in CONDITIONS]
+_BARRIERS = frozenset(name for name, decides, *_ in CONDITIONS[: _NAMES.index("endpoint")] if decides == LIST)
+
 
 def explain(
     store: Store, active: Active, identity: str, endpoint: str, *, program: str, now: int
 ) -> dict[str, Any]:
     """The document `rukh.explain/1` about the command `identity` at `endpoint`; `now` is UTC milliseconds."""
     subject = Subject(store, active, identity, endpoint, program, now)
-    judged = [_judged(subject, *row) for row in CONDITIONS]
+    judged: list[dict[str, Any]] = []
+    barred = False
+    for name, decides, says, judge in CONDITIONS:
+        judged.append(_judged(subject, name, decides, says, _moot if barred and name in _OWNERS else judge))
+        barred = barred or (name in _BARRIERS and judged[-1]["state"] == "unmet")
     tool = all(found["state"] == "met" for found in judged if found["decides"] == LIST)
     admitted = tool and not any(found["state"] == "unmet" for found in judged if found["decides"] == CALL)
     document = {
@@ -75,6 +87,10 @@ def explain(
         "conditions": judged,
     }
     return document | ({"name": subject.name} if tool else {})
+
+
+def _moot(_subject: Subject) -> None:
+    """Not looked at: the command is no tool before something else is mended."""
 
 
 def _judged(subject: Subject, name: str, decides: str, says: str, judge: Judge) -> dict[str, Any]:

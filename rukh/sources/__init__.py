@@ -21,8 +21,9 @@ from rukh.values.front import front
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rukh.sources.catalog import Catalogued, Offer, build_catalog, read_catalog
+    from rukh.sources.consent import Consent, Unconsented
     from rukh.sources.directory import DirectorySource, check_source
-    from rukh.sources.install import Change, Consent, Installer, installed_descriptors
+    from rukh.sources.install import Change, Installer, installed_descriptors
     from rukh.sources.keys import PublicKey, generate, load_public
     from rukh.sources.pack import Packed, sign
     from rukh.sources.ports import Installed
@@ -38,6 +39,7 @@ __all__ = [
     "Offer",
     "Packed",
     "PublicKey",
+    "Unconsented",
     "build_catalog",
     "check_source",
     "generate",
@@ -51,7 +53,8 @@ __all__ = [
 _HOMES = {
     "catalog": "Catalogued Offer build_catalog read_catalog",
     "directory": "DirectorySource check_source",
-    "install": "Change Consent Installer installed_descriptors",
+    "consent": "Consent Unconsented",
+    "install": "Change Installer installed_descriptors",
     "keys": "PublicKey generate load_public",
     "pack": "Packed sign",
     "ports": "Installed",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from rukh.contract.grammar import NAME
+from rukh.machines.steps import Observe, unobserved
 from rukh.sources.catalog import CATALOG_FILE, Offer
 from rukh.sources.forms import read_file
 from rukh.values.errors import RukhError
@@ -16,13 +17,14 @@ from rukh.values.registry import LIMIT_ARTIFACT_BYTES, LIMIT_CATALOG_BYTES, LIMI
 
 
 class DirectorySource:
-    """The source `name` in the directory `location`."""
+    """The source `name` in the directory `location`; `observe` is told of the bytes of artifacts."""
 
-    __slots__ = ("location", "name")
+    __slots__ = ("_observe", "location", "name")
 
-    def __init__(self, name: str, location: str) -> None:
+    def __init__(self, name: str, location: str, observe: Observe = unobserved) -> None:
         self.name = name
         self.location = location
+        self._observe = observe
 
     def catalog(self) -> bytes:
         """The bytes of `catalog.json`; raises RukhError RKT049 or RKT050."""
@@ -30,7 +32,8 @@ class DirectorySource:
 
     def artifact(self, offer: Offer) -> bytes:
         """The bytes of the artifact; raises RukhError RKT049 or RKT050."""
-        return read_file(os.path.join(self.location, offer.artifact), LIMIT_ARTIFACT_BYTES, "RKT049")
+        path = os.path.join(self.location, offer.artifact)
+        return read_file(path, LIMIT_ARTIFACT_BYTES, "RKT049", self._observe)
 
     def signature(self, offer: Offer) -> bytes:
         """The bytes of the signature; raises RukhError RKT004 where there is none, or RKT050."""

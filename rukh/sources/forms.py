@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rukh.contract.grammar import PACKAGE, VERSION, Form
+from rukh.machines.steps import FETCH, Observe, unobserved
 from rukh.values.errors import RukhError
+from rukh.values.ids import new_id
 from rukh.values.pointer import join
 from rukh.values.reader import read
 from rukh.values.registry import LIMIT_INTEGER
@@ -25,6 +27,7 @@ _DIGEST = Form("digest", "[0-9a-f]{64}", 64, "a SHA-256 in 64 lower-case hexadec
 _FILE_NAME = Form(
     "file name", r"[A-Za-z0-9][A-Za-z0-9._+-]*", 200, "a file name of letters, digits and . _ + -"
 )
+_CHUNK = 1 << 20  # bytes between two looks at whether to go on
 _DEPTH = 8  # levels: twice what any document of this room needs
 
 
@@ -95,8 +98,8 @@ def members(
     return value
 
 
-def read_file(path: str, limit: int, rule: str) -> bytes:
-    """The bytes of the regular file `path`, at most `limit`.
+def read_file(path: str, limit: int, rule: str, observe: Observe = unobserved) -> bytes:
+    """The bytes of the regular file `path`, at most `limit`; `observe` is told how far the reading came.
 
     Raises RukhError `rule` where there is no such file, and RKT050 where it is larger. A link is not followed, and a
     pipe does not make the reader wait.
@@ -104,14 +107,18 @@ def read_file(path: str, limit: int, rule: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
                 raise RukhError(rule, "it is not a regular file", place=path)
-            data = file.read(limit + 1)
+            data = bytearray()
+            while chunk := file.read(min(_CHUNK, limit + 1 - len(data))):
+                data += chunk
+                observe(FETCH, len(data), found.st_size)
     except OSError as error:
         raise RukhError(rule, f"it cannot be read: {error.strerror}", place=path) from error
     if len(data) > limit:
         raise RukhError("RKT050", f"it has more than {limit} bytes", place=path, mend="make it smaller")
-    return data
+    return bytes(data)
 
 
 def write_new(path: str, data: bytes, mode: int, rule: str) -> None:
@@ -139,7 +146,7 @@ def write_new(path: str, data: bytes, mode: int, rule: str) -> None:
 
 def replace_file(path: str, data: bytes) -> None:
     """Put `data` at `path` in one step: a reader sees the old bytes or the new ones."""
-    fresh = f"{path}.{os.getpid()}.new"
+    fresh = f"{path}.{new_id('new')}"  # a name of its own: what a dead process left is in nobody's way
     write_new(fresh, data, 0o644, "RKT045")
     try:
         os.replace(fresh, path)

@@ -9,14 +9,17 @@
     verify     digest, trusted key, statement, expiry, history (signer, highest version)
     stage      unpack, compare with the statement, compile
     recheck    expiry and trust once more, and the whole candidate: routes and exports of every package together
+    consent    an update that changes what its owner consented to asks again, and is rechecked behind the answer
     publish    move the tree into the home, then compare and flip the active revision
+
+Whoever looks on is told of each step, and may stop the path there by raising: `rukh.machines.steps`.
 
 A step that refuses leaves the home as it was: staging is emptied, a tree that was moved is taken back, no release and
 no revision is recorded. Whoever is interrupted while publishing asks the store by the operation's id what became of
 it: what was committed stays, with its files, and is reported as done.
 
-An update keeps mount words and needs the signer of the installed release; another signer is a new decision of the
-owner, made by removing and installing. Removing fetches nothing and so needs no admission by rules.
+An update keeps mount words. Installing and removing are the owner's consent themselves. Removing fetches nothing and
+so needs no admission by rules.
 RK-TRUST-037 … RK-TRUST-049
 """
 
@@ -24,13 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from rukh.contract.candidate import Candidate, build_candidate
+from rukh.contract.candidate import Candidate, build_candidate, check_unnamed
+from rukh.contract.difference import Difference, difference
 from rukh.contract.grammar import version_key
 from rukh.contract.policy import ALLOWED, LOCAL_USER, decide
 from rukh.machines.publication import COMMITTED
+from rukh.machines.steps import ADMIT, ASK, CHECK, DISCOVER, FETCH, SETTLE, WAIT, Observe, unobserved
 from rukh.sources.catalog import CATALOG_FILE, Offer, read_catalog
+from rukh.sources.consent import NOTHING, Ask, Consent, nobody, obtain
 from rukh.sources.declared import Declared, check_descriptor
 from rukh.sources.directory import DirectorySource
 from rukh.sources.ports import Active, HomePlace, Installed, Ledger, Published, Source
@@ -58,17 +65,6 @@ class Change:
     signer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What the owner says yes to beforehand."""
-
-    prereleases: bool = False
-    downgrade: bool = False
-
-
-NOTHING = Consent()
-
-
 class Installer:
     """The installation path of one home, for one actor; `now` gives UTC milliseconds that never run backwards."""
 
@@ -79,13 +75,17 @@ class Installer:
         now: Callable[[], int],
         *,
         actor: str = LOCAL_USER,
-        open_source: Callable[[str, str], Source] = DirectorySource,
+        open_source: Callable[[str, str], Source] | None = None,
+        observe: Observe = unobserved,
+        ask: Ask = nobody,
     ) -> None:
         self._ledger = ledger
         self._home = home
         self._now = now
         self._actor = actor
-        self._open_source = open_source
+        self._open_source = open_source or partial(DirectorySource, observe=observe)
+        self._observe = observe
+        self._ask = ask
 
     def install(
         self, text: str, *, mount: Sequence[str] = (), consent: Consent = NOTHING, operation: str = ""
@@ -111,11 +111,13 @@ class Installer:
         return self._bring(active, found, current["mount"], consent, operation or new_id("op"))
 
     def remove(self, package: str, *, operation: str = "") -> Change:
-        """Take an installed package out of the active profile; its files stay until they are collected."""
+        """Take an installed package out of the active profile; its files stay until they are collected. RKP010"""
         active = self._ledger.active()
         current = self._current(active, package)
         packages = {name: entry for name, entry in active.profile["packages"].items() if name != package}
+        check_unnamed(active.profile, package)
         profile = {**active.profile, "packages": packages}
+        self._observe(CHECK, 0, 0)
         candidate = build_candidate(profile, installed_descriptors(self._home, packages))
         published = self._ledger.publish(operation or new_id("op"), active.revision, profile, candidate, None)
         return _change("removed", package, current, _committed(published))
@@ -128,6 +130,7 @@ class Installer:
 
     def _discover(self, request: Request) -> list[Found]:
         """All offers of the package, in the order of the sources. RK-TRUST-037"""
+        self._observe(DISCOVER, 0, 0)
         found = []
         for name, location in self._ledger.sources():
             source = self._open_source(name, location)
@@ -141,15 +144,18 @@ class Installer:
         """From a resolved offer to the published revision."""
         offer = found.offer
         current = active.profile["packages"].get(offer.package)
+        self._observe(ADMIT, 0, 0)
         self._admit(active, found, current)
+        self._observe(FETCH, 0, offer.size)
         keys = trusted(offer.package, self._ledger.trusted_keys(offer.package))
         artifact = found.source.artifact(offer)
         verified = verify_delivery(offer, artifact, found.source.signature(offer), keys, self._now())
         highest = self._check_history(verified, current, consent)
-        with Stage(self._home, operation) as stage:
+        with Stage(self._home, operation, self._observe) as stage:
             declared = self._stage(stage, artifact, verified)
             profile = _with_package(active.profile, verified, mount)
             candidate = self._recheck(profile, verified, declared)
+            self._consent(active, profile, candidate, verified, consent.accept)
             revision = self._publish(
                 stage, operation, active, profile, candidate, _installed(verified, highest)
             )
@@ -182,22 +188,18 @@ class Installer:
             )
 
     def _check_history(self, verified: Verified, current: Mapping[str, Any] | None, consent: Consent) -> str:
-        """The highest version seen, this one included; raises RukhError RKT058 or RKT059. RK-TRUST-040 RK-TRUST-041"""
+        """The highest version that its signer showed, this one included; raises RukhError RKT058.
+
+        Another signer starts a count of its own, and may not go below what is installed by that. RK-TRUST-040
+        """
         release = verified.release
-        if current and current["signer"] != verified.signer:
-            raise RukhError(
-                "RKT059",
-                f"{release.version} is signed by the key {verified.signer}, what is installed by {current['signer']}",
-                place=release.package,
-                mend="if the new key is right, remove the package and install it again",
-            )
-        highest = self._ledger.highest_seen(release.package, verified.signer) or release.version
-        if version_key(release.version) >= version_key(highest):
-            return release.version
-        if not consent.downgrade:
+        seen = self._ledger.highest_seen(release.package, verified.signer) or release.version
+        highest = max(seen, release.version, key=version_key)
+        floor = max(highest, current["version"] if current else highest, key=version_key)
+        if version_key(release.version) < version_key(floor) and not consent.downgrade:
             raise RukhError(
                 "RKT058",
-                f"{release.version} is below {highest}, which was seen before",
+                f"{release.version} is below {floor}, which was seen before",
                 place=release.package,
                 mend="allow the downgrade if it is meant",
             )
@@ -213,6 +215,14 @@ class Installer:
 
     def _recheck(self, profile: dict[str, Any], verified: Verified, declared: Declared) -> Candidate:
         """Trust and expiry as they are now, and the candidate as a whole. RK-TRUST-043"""
+        self._observe(CHECK, 0, 0)
+        self._check_trust(verified)
+        package = verified.release.package
+        others = {name: entry for name, entry in profile["packages"].items() if name != package}
+        descriptors = installed_descriptors(self._home, others)
+        return build_candidate(profile, {**descriptors, package: declared.descriptor})
+
+    def _check_trust(self, verified: Verified) -> None:
         release = verified.release
         check_expiry(release, self._now())
         if verified.signer not in {key_id for key_id, _pem in self._ledger.trusted_keys(release.package)}:
@@ -222,9 +232,26 @@ class Installer:
                 place=release.package,
                 mend="add the key again if it is right",
             )
-        others = {name: entry for name, entry in profile["packages"].items() if name != release.package}
-        descriptors = installed_descriptors(self._home, others)
-        return build_candidate(profile, {**descriptors, release.package: declared.descriptor})
+
+    def _consent(
+        self, active: Active, profile: dict[str, Any], candidate: Candidate, verified: Verified, named: str
+    ) -> None:
+        """Renewed consent to an update; an answer takes its time, so that trust is looked at again. RK-CONS-011"""
+        package = verified.release.package
+        was = active.profile["packages"].get(package)
+        if was is not None:
+            compiled = self._ledger.compiled(active.generation, active.projection, package)
+            found = difference(package, was, profile["packages"][package], compiled, candidate)
+            obtain(found, named, self._asked, self._recorded)
+            self._check_trust(verified)
+
+    def _asked(self, found: Difference) -> bool | None:
+        self._observe(ASK, 0, 0)
+        return self._ask(found)
+
+    def _recorded(self, given: bool, about: str, detail: str) -> None:
+        self._observe(ADMIT, 0, 0)
+        self._ledger.record_consent(given, about, detail, subject=self._actor)
 
     def _publish(
         self,
@@ -236,7 +263,9 @@ class Installer:
         installed: Installed,
     ) -> str:
         """Move the tree, flip, and take the tree back where nothing was committed. RK-TRUST-044 RK-TRUST-045"""
+        self._observe(WAIT, 0, 0)
         with releases_turn(self._home):
+            self._observe(SETTLE, 0, 0)
             fresh = stage.settle(installed.tree)
             try:
                 published = self._ledger.publish(operation, active.revision, profile, candidate, installed)

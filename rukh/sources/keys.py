@@ -22,6 +22,8 @@ from rukh.values.ids import sha256_hex
 PRIVATE_FILE = "publisher.key"
 PUBLIC_FILE = "publisher.pub"
 _PEM_LIMIT = 4096  # bytes: an Ed25519 key in PEM has fewer than 200
+# A new pair would not help who names the wrong half of one. RK-CLI-097
+_PRIVATE_MARK, _PUBLIC_MARK = b"PRIVATE KEY-----", b"BEGIN PUBLIC KEY-----"
 _PEM = serialization.Encoding.PEM
 _SPKI = serialization.PublicFormat.SubjectPublicKeyInfo
 
@@ -64,7 +66,7 @@ def generate(out_dir: str) -> PublicKey:
     write_new(private_path, pem, 0o600, "RKT002")
     try:
         write_new(public_path, public.pem.encode(), 0o644, "RKT002")
-    except RukhError:
+    except BaseException:
         os.unlink(private_path)
         raise
     return public
@@ -72,7 +74,9 @@ def generate(out_dir: str) -> PublicKey:
 
 def load_private(path: str) -> PrivateKey:
     """The private key in the file `path`; raises RukhError RKT001 (no such key) or RKT003 (open to others)."""
-    data = read_file(path, _PEM_LIMIT, "RKT001")
+    data = _read(path, f"name the {PRIVATE_FILE} that keygen wrote")
+    if _PRIVATE_MARK not in data and _PUBLIC_MARK in data:
+        raise _other_half(path, "public", PRIVATE_FILE)
     if stat.S_IMODE(os.lstat(path).st_mode) & 0o077:
         raise RukhError("RKT003", "others may read the private key", place=path, mend=f"chmod 600 {path}")
     try:
@@ -86,7 +90,10 @@ def load_private(path: str) -> PrivateKey:
 
 def load_public(path: str) -> PublicKey:
     """The public key in the file `path`; raises RukhError RKT001."""
-    return parse_public(read_file(path, _PEM_LIMIT, "RKT001"), place=path)
+    data = _read(path, f"name the {PUBLIC_FILE} that its publisher gave out")
+    if _PRIVATE_MARK in data:
+        raise _other_half(path, "private", PUBLIC_FILE)
+    return parse_public(data, place=path)
 
 
 def parse_public(pem: bytes, place: str = "") -> PublicKey:
@@ -103,6 +110,20 @@ def parse_public(pem: bytes, place: str = "") -> PublicKey:
 def _public(key: Ed25519PublicKey) -> PublicKey:
     der = key.public_bytes(serialization.Encoding.DER, _SPKI)
     return PublicKey(sha256_hex(der), key.public_bytes(_PEM, _SPKI).decode("ascii"), key)
+
+
+def _read(path: str, mend: str) -> bytes:
+    try:
+        return read_file(path, _PEM_LIMIT, "RKT001")
+    except RukhError as error:
+        error.mend = error.mend or mend
+        raise
+
+
+def _other_half(path: str, half: str, name: str) -> RukhError:
+    return RukhError(
+        "RKT001", f"this is the {half} half of a pair", place=path, mend=f"name {name}, the other half"
+    )
 
 
 def _no_key(place: str, what: str) -> RukhError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rukh.contract.candidate import Candidate
+from rukh.contract.difference import Compiled
 from rukh.sources.catalog import Offer
 
 
@@ -22,6 +23,12 @@ class Active(Protocol):
 
     @property
     def profile(self) -> Mapping[str, Any]: ...
+
+    @property
+    def generation(self) -> str: ...
+
+    @property
+    def projection(self) -> str: ...
 
 
 class Published(Protocol):
@@ -70,6 +77,14 @@ class Ledger(Protocol):
         self, admitted: bool, package: str, version: str, detail: str, *, subject: str
     ) -> None:
         """One audit row about the decision on an installation's effects, durable when this returns."""
+        ...
+
+    def compiled(self, generation: str, projection: str, package: str) -> Compiled:
+        """What a revision has compiled of `package`, and what its endpoints export."""
+        ...
+
+    def record_consent(self, given: bool, about: str, detail: str, *, subject: str) -> None:
+        """One audit row about the owner's consent to an update, durable when this returns."""
         ...
 
     def publish(

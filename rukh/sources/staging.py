@@ -30,6 +30,7 @@ from hashlib import sha256
 from importlib.util import MAGIC_NUMBER, source_hash
 from types import TracebackType
 
+from rukh.machines.steps import COMPILE, UNPACK, Observe, unobserved
 from rukh.sources.forms import read_file, sync
 from rukh.sources.ports import HomePlace
 from rukh.sources.release import DESCRIPTOR_FILE, Row, tree_digest
@@ -47,16 +48,18 @@ _UNCHECKED_HASH = (1).to_bytes(4, "little")
 
 
 class Stage:
-    """The staging directory of one operation; a context that leaves nothing behind."""
+    """The staging directory of one operation; a context that leaves nothing behind. `observe` may stop it."""
 
-    def __init__(self, home: HomePlace, operation: str) -> None:
+    def __init__(self, home: HomePlace, operation: str, observe: Observe = unobserved) -> None:
         self._home = home
         self._root = home.at("staging", operation)
         self._tree = os.path.join(self._root, "tree")
         self._cache = os.path.join(self._root, "cache")
+        self._observe = observe
         self._lock = -1
 
     def __enter__(self) -> Stage:
+        self._observe(UNPACK, 0, 0)
         with _storage():
             os.mkdir(self._root, _PRIVATE)
             try:
@@ -92,7 +95,10 @@ class Stage:
     def extract(self, artifact: bytes) -> list[Row]:
         """Unpack `artifact` and give its rows; every byte and name is durable then. Raises as `ustar.entries`."""
         with _storage():
-            rows = [_write_entry(self._tree, entry) for entry in entries(artifact)]
+            rows = []
+            for entry in entries(artifact):
+                rows.append(_write_entry(self._tree, entry))
+                self._observe(UNPACK, len(rows), 0)
             _sync_tree(self._tree)
         return rows
 
@@ -102,13 +108,23 @@ class Stage:
 
     def compile(self, rows: Sequence[Row], tree: str) -> None:
         """Byte-compile the Python files of the release; raises RukhError RKT060 for the first that does not compile."""
-        for path, _mode, _size, _digest in rows:
-            if path.endswith(".py"):
-                code = _compiled(os.path.join(self._tree, path), self._home.at("releases", tree, path), path)
-                with _storage():
-                    _write_file(os.path.join(self._cache, cached_name(path)), [code], _FILE_MODES["644"])
+        paths = [path for path, _mode, _size, _digest in rows if path.endswith(".py")]
+        for done, path in enumerate(paths):
+            self._observe(COMPILE, done, len(paths))
+            code = _compiled(os.path.join(self._tree, path), self._home.at("releases", tree, path), path)
+            with _storage():
+                _write_file(os.path.join(self._cache, cached_name(path)), [code], _FILE_MODES["644"])
         with _storage():
             _sync_tree(self._cache)
+
+    def set_aside(self, tree: str) -> None:
+        """Take what lies in the place of a release out of it, whatever it is; it goes with the stage. RK-DOC-013"""
+        target, aside = self._home.at("releases", tree), os.path.join(self._root, "aside")
+        with _storage():
+            if os.path.isdir(target) and not os.path.islink(target):
+                os.chmod(target, _PRIVATE)  # a directory that is moved must be writable, its `..` changes
+            if os.path.lexists(target):
+                os.rename(target, aside)
 
     def settle(self, tree: str) -> bool:
         """Move the staged tree and its byte code into the home; False where the tree was there already.
@@ -158,6 +174,8 @@ def discard(home: HomePlace, tree: str) -> None:
 def verify_tree(home: HomePlace, tree: str) -> None:
     """Compute the digest of an installed tree from the disk; raises RukhError RKT063 where it differs. RK-TRUST-035"""
     root = home.at("releases", tree)
+    if os.path.islink(root):
+        raise _changed(tree, "a symbolic link lies in its place")
     try:
         listing = list_tree(root)
         found = "" if listing.empty else tree_digest(rows_of(root, listing.files))
@@ -188,7 +206,11 @@ def remove_tree(root: str) -> None:
     """Remove what lies at `root`, read-only directories included; nothing there is nothing to do."""
     if not os.path.lexists(root):
         return
-    if stat.S_IMODE(os.lstat(root).st_mode) & _PRIVATE != _PRIVATE:
+    mode = os.lstat(root).st_mode
+    if not stat.S_ISDIR(mode):
+        os.unlink(root)
+        return
+    if stat.S_IMODE(mode) & _PRIVATE != _PRIVATE:
         os.chmod(root, _PRIVATE)
     for item in list(os.scandir(root)):
         if item.is_dir(follow_symlinks=False):
@@ -283,6 +305,4 @@ def _storage() -> Iterator[None]:
 
 
 def _changed(tree: str, message: str) -> RukhError:
-    return RukhError(
-        "RKT063", message, place=tree, mend="remove the package and install it again from its source"
-    )
+    return RukhError("RKT063", message, place=tree, mend="restore it from its source: doctor --fix")

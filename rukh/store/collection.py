@@ -93,7 +93,7 @@ class Collection:
 
     def standing(self, tree: str) -> str:
         """What a release is to the home: a state of the machine, also for a tree that has no record."""
-        return _standing(self._database.rows, tree)
+        return standing(self._database.rows, tree)
 
     def _drop_revisions(self, tx: Transaction, keep: int, subject: str) -> list[str]:
         old = tx.run(_OLD_REVISIONS, (keep,))
@@ -105,7 +105,7 @@ class Collection:
 
     def _drop_releases(self, tx: Transaction, subject: str) -> list[str]:
         rows = tx.run("SELECT tree FROM release WHERE collected_ms IS NULL ORDER BY tree")
-        trees = [tree for (tree,) in rows if _standing(tx.run, tree) == publication.COLLECTABLE]
+        trees = [tree for (tree,) in rows if standing(tx.run, tree) == publication.COLLECTABLE]
         for tree in trees:
             tx.run("UPDATE release SET collected_ms = ? WHERE tree = ?", (tx.now, tree))
             tx.audit("release.collected", "cli", subject, tree)
@@ -136,5 +136,6 @@ class Collection:
                 return dropped
 
 
-def _standing(rows: Any, tree: str) -> str:
+def standing(rows: Any, tree: str) -> str:
+    """What a release is to the home, asked by `rows` (a statement and its values give rows)."""
     return publication.life(frozenset(tie for tie, sql in _TIES.items() if rows(sql, (tree,))))

@@ -17,6 +17,7 @@ import time
 
 import apsw
 
+from rukh.store.home import check_records, holds, lost_records
 from rukh.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from rukh.store.turnstile import Turnstile
 from rukh.values.errors import RukhError
@@ -50,16 +51,22 @@ class Database:
 
     def __init__(self, home: Home, clock: Callable[[], int] = utc_ms) -> None:
         self.path = home.at("db", FILE)
+        self._home = home
         self.pid = os.getpid()
         self._clock = clock
         self._lock = _thread.RLock()
         self._until: dict[int, float] = {}
         self._turnstile = Turnstile(home.at("locks"), LIMIT_TURNSTILE_MILLISECONDS)
+        # SQLite takes the log beside an empty database for remains, and unlinks it.
+        check_records(home)
         try:
             self._connection = apsw.Connection(self.path)
             self._prepare()
         except apsw.Error as error:
             raise storage_error(error) from error
+        except RukhError:
+            self._connection.close()  # with what SQLite put beside a file that is not worked with
+            raise
 
     def _prepare(self) -> None:
         connection = self._connection
@@ -71,10 +78,13 @@ class Database:
             self._migrate()
 
     def _version(self) -> int:
-        """The schema version of the file; raises RKS005 for a newer one and RKS006 for a foreign file."""
-        application = self._connection.pragma("application_id")
-        version = self._connection.pragma("user_version")
-        fresh = not version and not application and not self._connection.execute(_TABLES).fetchall()
+        """The schema version of the file; raises RKS005 for a newer one, RKS006 for a foreign or a lost one."""
+        application, version, fresh = self._marks()
+        if fresh and holds(self._home):
+            # Whoever made a home meanwhile wrote its records before its releases.
+            application, version, fresh = self._marks()
+            if fresh:
+                raise lost_records(self._home)
         if application != APPLICATION_ID and not fresh:
             raise RukhError(
                 "RKS006", "the database is not Rukh's", place=self.path, mend="name another --home"
@@ -86,7 +96,14 @@ class Database:
                 place=self.path,
                 mend="use the newer program",
             )
-        return int(version)
+        return version
+
+    def _marks(self) -> tuple[int, int, bool]:
+        """Application id, schema version, and whether nothing was ever written."""
+        application = int(self._connection.pragma("application_id"))
+        version = int(self._connection.pragma("user_version"))
+        fresh = not version and not application and not self._connection.execute(_TABLES).fetchall()
+        return application, version, fresh
 
     def _migrate(self) -> None:
         self._connection.pragma("journal_mode", "wal")

@@ -1,18 +1,12 @@
-"""A glance at the published profile, for completion: no turnstile, no write, no migration, no parsing of records.
+"""A glance at the published profile, for completion: no parsing of records.
 
-What a key press asks for is read by a few queries, from the columns and with SQLite's own JSON functions. The database
-is opened for reading only. Where nobody has it open there is no log beside it, and it is opened as it lies, so that not
-even SQLite's own shared-memory file appears; a writer that comes meanwhile can at worst spoil this one answer, and
-never the database. RK-COMP-003 RK-COMP-004
+What a key press asks for is read by a few queries, from the columns and with SQLite's own JSON functions, through a
+database that is opened for reading only. RK-COMP-003 RK-COMP-004
 """
 
 from __future__ import annotations
 
-import os
-
-import apsw
-
-from rukh.store.schema import APPLICATION_ID, SCHEMA_VERSION
+from rukh.store.reading import Reading
 from rukh.values.errors import RukhError
 
 TYPE_CHECKING = False
@@ -24,8 +18,6 @@ if TYPE_CHECKING:
 
     Row = tuple[str, str]
 
-# A reader waits for nobody, but for the moment in which a first opener takes a log over.
-_BUSY_MILLISECONDS = 50
 _ACTIVE = "(SELECT r.generation FROM active JOIN revision r USING (sequence))"
 _PROFILE = "(SELECT r.profile FROM active JOIN revision r USING (sequence))"
 # The next character behind the space that joins the words of a path.
@@ -36,15 +28,10 @@ class Glance:
     """The active profile of one home. Every method raises RKS006 where the database cannot be read."""
 
     def __init__(self, home: Home) -> None:
-        path = home.at("db", "rukh.sqlite3")
-        try:
-            self._connection = apsw.Connection(*_opening(path))
-            self._connection.set_busy_timeout(_BUSY_MILLISECONDS)
-            versions = self._connection.pragma("application_id"), self._connection.pragma("user_version")
-        except (apsw.Error, UnicodeError) as error:
-            raise _unreadable(error) from error
-        if versions != (APPLICATION_ID, SCHEMA_VERSION):
-            raise RukhError("RKS006", "the database is of another program or version", place=path)
+        reading = Reading(home)
+        if not reading.is_current:
+            raise RukhError("RKS006", "the database is of another program or version", place=reading.path)
+        self._rows = reading.rows
 
     def below(self, path: Sequence[str]) -> list[tuple[str, str, str, str]]:
         """What stands directly below `path`: (word, kind, identity, summary), in order of the words.
@@ -177,20 +164,6 @@ class Glance:
     def _pairs(self, sql: str) -> list[Row]:
         return [(name, text or "") for name, text in self._rows(sql, ())]
 
-    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
-        try:
-            return self._connection.execute(sql, values).fetchall()
-        except (apsw.Error, UnicodeError) as error:
-            raise _unreadable(error) from error
-
-
-def _opening(path: str) -> tuple[str, int]:
-    """What to open and how: for reading, and where there is no log, as it lies."""
-    if os.path.exists(path + "-wal"):
-        return path, apsw.SQLITE_OPEN_READONLY
-    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    return f"file:{quoted}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-
 
 def _parameter(
     identity: str, form: str, summary: str | None, kind: str, items: str | None, names: str | None
@@ -205,7 +178,3 @@ def _parameter(
         "type": declared,
         "names": (names or "").split(),
     }
-
-
-def _unreadable(error: Exception) -> RukhError:
-    return RukhError("RKS006", f"the database cannot be read: {error}")

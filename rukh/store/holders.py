@@ -94,28 +94,40 @@ def is_alive(home: Home, holder: str) -> bool:
 
 def sweep(home: Home) -> list[str]:
     """Take away the files of dead holders; their ids. They are unlinked under their lock: see the module's head."""
-    names = [name for name in sorted(os.listdir(home.at("locks"))) if name.startswith(f"{_PREFIX}_")]
-    return [name for name in names if _swept(home.at("locks", name))]
+    return [name for name in _names(home) if _swept(home.at("locks", name))]
+
+
+def dead(home: Home) -> list[str]:
+    """The ids of dead holders whose files are there still."""
+    return [name for name in _names(home) if not is_alive(home, name)]
+
+
+def _names(home: Home) -> list[str]:
+    return [name for name in home.names("locks") if name.startswith(f"{_PREFIX}_")]
 
 
 def _swept(path: str) -> bool:
     found = _probe(path)
     if found is None or found == _GONE:
         return False
-    _unlink(path)
+    gone = _unlinked(path)
     os.close(found)
-    return True
+    return gone
 
 
 def _probe(path: str) -> int | None:
     """A descriptor with a shared lock on a file that nobody holds; None where somebody does, `_GONE` without a file.
 
-    Shared, so that two who ask at the same time do not take each other for the holder.
+    Shared, so that two who ask at the same time do not take each other for the holder. A file that cannot be opened
+    says nothing, and its holder counts as alive. Reading is enough, so that it can be asked where nothing can be
+    written, and neither a link nor a pipe that somebody put there is waited for. RK-DOC-002
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return _GONE
+    except OSError:
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -124,8 +136,12 @@ def _probe(path: str) -> int | None:
     return descriptor
 
 
-def _unlink(path: str) -> None:
+def _unlinked(path: str) -> bool:
+    """Whether the file has gone. Where the storage keeps it, the next sweep finds it: what was done stays done."""
     try:
         os.unlink(path)
     except FileNotFoundError:
-        pass  # somebody else swept
+        return True  # somebody else swept
+    except OSError:
+        return False
+    return True

@@ -5,7 +5,10 @@
     cache/     byte code, by tree digest   keys/      the owner's own keys
     locks/     the writers' turnstile
 
-Which home: an option, else `<APP>_HOME`, else the user data directory. RK-STORE-001 … RK-STORE-005
+Which home: an option, else `<APP>_HOME`, else the user data directory. RK-STORE-001 … RK-STORE-006
+
+A database that names nothing, in a home that holds something, is a database that was lost: what it knew cannot be told
+from what nobody needs, so nothing is opened, made or removed there. RK-STORE-019
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 DIRECTORIES = ("db", "releases", "staging", "run", "cache", "keys", "locks")
 _PRIVATE = 0o700
+# What only an installation puts there. `cache/` may hold more than that.
+_HOLDS = "releases"
 # Mount types whose locks other machines share: WAL and flock promise nothing there.
 _NETWORK_TYPES = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "fuse.sshfs", "fuse.s3fs"}
@@ -40,6 +45,13 @@ class Home:
         """An absolute path below the home."""
         return os.path.join(self.path, *parts)
 
+    def names(self, part: str) -> list[str]:
+        """What lies in one of its directories, in order; raises RKU015 where that cannot be listed."""
+        try:
+            return sorted(os.listdir(self.at(part)))
+        except OSError as error:
+            raise unlisted(error, part) from error
+
 
 def default_home(app: str, environ: Mapping[str, str]) -> str:
     """`<APP>_HOME` if set, else `$XDG_DATA_HOME/<app>`, else `~/.local/share/<app>`."""
@@ -56,7 +68,119 @@ def exists(path: str) -> bool:
 
 
 def open_home(path: str, *, create: bool) -> Home:
-    """The home at `path`; raises RKS001 (system), RKS002 (owner or mode), RKS003 (file system), RKS008 (none there)."""
+    """The home at `path`, with the directories that it lacks made anew, as a copy may lose the empty ones. RK-STORE-006
+
+    Raises RKS001 (system), RKS002 (owner or mode), RKS003 (file system), RKS006 (its database is lost), RKS008 (none
+    there).
+    """
+    if create:
+        _check_system(path)
+        _make(path)
+        return Home(path)
+    home = look_at(path)
+    for name in DIRECTORIES:
+        if not os.path.isdir(home.at(name)):
+            _make_part(home.at(name))
+    return home
+
+
+def look_at(path: str) -> Home:
+    """The same where it is only looked at: nothing is made. Raises RKS001, RKS002, RKS006, RKS008."""
+    _check_system(path)
+    if os.path.lexists(path):
+        _check(path)
+    home = Home(path)
+    there = _has_database(home)
+    check_records(home)
+    if not there:
+        raise RukhError(
+            "RKS008",
+            "there is no home here yet",
+            place=path,
+            mend="install an extension, or name another --home",
+        )
+    return home
+
+
+def check_records(home: Home) -> None:
+    """Raises RKS006 where the database is empty or missing and the home holds what it knew of. RK-STORE-019
+
+    Whoever makes a home writes its records before anything else, so that they are looked at last.
+    """
+    database = home.at("db", "rukh.sqlite3")
+    if not _size(database) and (_size(f"{database}-wal") or holds(home)) and not _size(database):
+        raise lost_records(home)
+
+
+def holds(home: Home) -> bool:
+    """Whether something was ever installed here, for all that can be seen."""
+    try:
+        return bool(os.listdir(home.at(_HOLDS)))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def lost_records(home: Home) -> RukhError:
+    """The refusal of a home whose database is as good as new, and which is not."""
+    return RukhError(
+        "RKS006",
+        "the database is empty or missing, and the home holds releases that it knew of",
+        place=home.at("db", "rukh.sqlite3"),
+        mend="restore db/ from a copy, or move the whole home away and begin anew",
+    )
+
+
+def unlisted(error: OSError, place: str) -> RukhError:
+    """The refusal of a part of the home that cannot be looked at."""
+    return RukhError(
+        "RKU015",
+        f"it cannot be looked at: {error.strerror}",
+        place=place,
+        mend="make it a directory that you may read, write and enter, mode 700",
+    )
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _has_database(home: Home) -> bool:
+    """Raises RKS002 where the directory of the database cannot be entered."""
+    try:
+        os.stat(home.at("db", "rukh.sqlite3"))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError as error:
+        raise RukhError(
+            "RKS002",
+            f"the database cannot be reached: {error.strerror}",
+            place=home.at("db"),
+            mend=f"chmod 700 {home.at('db')}",
+        ) from error
+    except OSError:
+        return True  # whoever opens it says what is wrong
+    return True
+
+
+def _make_part(path: str) -> None:
+    try:
+        os.makedirs(path, _PRIVATE, exist_ok=True)
+    except OSError as error:
+        raise RukhError(
+            "RKS002",
+            f"a directory of the home is missing and cannot be made: {error.strerror}",
+            place=path,
+            mend="move away what lies there, or look at the permissions of the home",
+        ) from error
+
+
+def _check_system(path: str) -> None:
+    """The system, and the path as such."""
     if sys.platform != "linux":
         raise RukhError("RKS001", f"{sys.platform} is not supported", mend="run it on Linux")
     try:
@@ -65,25 +189,14 @@ def open_home(path: str, *, create: bool) -> Home:
         raise RukhError(
             "RKS002", "the path of the home is not UTF-8", place=path, mend="name another --home"
         ) from error
-    if create:
-        _make(path)
-    if os.path.isdir(path):
-        _check(path)
-    if not create and not exists(path):
-        raise RukhError(
-            "RKS008",
-            "there is no home here yet",
-            place=path,
-            mend="install an extension, or name another --home",
-        )
-    return Home(path)
 
 
 def _make(path: str) -> None:
     """Make what is missing of a home; a directory that is there already must be fit for one first."""
     if os.path.lexists(path):
         _check(path)
-    if _file_system(_existing(path)) in _NETWORK_TYPES:
+        check_records(Home(path))
+    if on_network(_existing(path)):
         raise RukhError(
             "RKS003", "network file systems are refused", place=path, mend="name a local directory"
         )
@@ -98,6 +211,11 @@ def _make(path: str) -> None:
             place=path,
             mend="name a directory that you own",
         ) from error
+
+
+def on_network(path: str) -> bool:
+    """Whether `path` lies on a file system that other machines share. RK-STORE-003"""
+    return _file_system(path) in _NETWORK_TYPES
 
 
 def _existing(path: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rukh.store.database import Database
+    from rukh.store.reading import Reading
 
 NO_REVISION = ""
 # The database holds what this program wrote; these limits only bound a damaged row.
@@ -122,7 +123,7 @@ class Staged:
 class Profiles:
     """Reads of the active profile."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database | Reading) -> None:
         self._database = database
         self._active: Active | None = None
 
@@ -170,6 +171,14 @@ class Profiles:
             "SELECT record FROM command WHERE generation = ? AND identity = ?", (generation, identity)
         )
         return stored(row[0]) if row else None
+
+    def commands(self, generation: str, package: str) -> list[Any]:
+        """The compiled records of a package's commands, in order of identity."""
+        rows = self._database.rows(
+            "SELECT record FROM command WHERE generation = ? AND identity >= ? AND identity < ? ORDER BY identity",
+            (generation, f"{package}/", f"{package}0"),  # `0` is what comes behind `/`
+        )
+        return [stored(record) for (record,) in rows]
 
     def routes(
         self, generation: str, prefix: Sequence[str] = ()

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rukh.machines import publication
+from rukh.machines import publication, steps
 from rukh.store.database import POWER, PROCESS, Database, Transaction
 from rukh.store.holders import Holder
 from rukh.store.profiles import NO_REVISION, Contents, Staged, revision_of
@@ -114,10 +114,12 @@ class Publications:
         subject: str,
         surface: str,
         staged: Staged | None = None,
+        observe: steps.Observe = steps.unobserved,
     ) -> Published:
         """All five steps. A used id with the same content gets its recorded answer and changes nothing.
 
-        Raises RKO001 when `operation` was used with other content, RKO003 when another process is at it.
+        Raises RKO001 when `operation` was used with other content, RKO003 when another process is at it, and what
+        `observe` raises, which aborts the operation.
         """
         intent = Intent(
             operation, expected, profile, contents, subject=subject, surface=surface, staged=staged
@@ -126,8 +128,11 @@ class Publications:
         if recorded is not None:
             return recorded
         try:
-            self.stage(intent)
-            published = self.validate(intent) or self.commit(intent)
+            self.stage(intent, observe)
+            published = self.validate(intent)
+            if published is None:
+                observe(steps.COMMIT, 0, 0)
+                published = self.commit(intent)
         except BaseException:
             self._give_up(intent)
             raise
@@ -162,11 +167,14 @@ class Publications:
             tx.each("INSERT INTO binding VALUES (?, ?, ?, ?)", intent.bindings)
         return None
 
-    def stage(self, intent: Intent) -> None:
-        """Write the contents ahead; between two transactions others have their turn."""
+    def stage(self, intent: Intent, observe: steps.Observe = steps.unobserved) -> None:
+        """Write the contents ahead; between two transactions others have their turn, and `observe` may raise."""
+        written, total = 0, _count(intent.contents)
         for sql, rows in _batches(intent.contents):
+            observe(steps.STAGE, written, total)
             with self._database.write(PROCESS) as tx:
                 tx.each(sql, rows)
+            written += len(rows)
         with self._database.write(PROCESS) as tx:
             self._step(tx, intent.operation, "stage")
 
@@ -211,8 +219,12 @@ class Publications:
             tx.run("UPDATE operation SET holder = NULL WHERE id = ? AND state != 'begun'", (operation,))
 
     def _give_up(self, intent: Intent) -> None:
+        """Abort; what is raised tells of that. A commit that stood already was told to nobody and stays owed."""
         try:
             self.abort(intent, "it was interrupted")
+            found = self.operation(intent.operation)
+            if found is not None and found.state == publication.ABORTED:
+                self.acknowledge(intent.operation)
         except RukhError:
             pass  # the storage refuses even that: recovery aborts it when this process has gone
 
@@ -315,6 +327,12 @@ def _record(tx: Transaction, intent: Intent, staged: Staged) -> None:
     tx.run("INSERT OR REPLACE INTO seen VALUES (?, ?, ?)", (staged.package, staged.signer, staged.highest))
     what = f"{staged.package}@{staged.version}"
     tx.audit("release.staged", intent.surface, intent.subject, what, staged.signer)
+
+
+def _count(contents: Contents) -> int:
+    """The rows of all batches."""
+    exports = sum(len(pairs) for pairs in contents.exports.values())
+    return len(contents.commands) + len(contents.routes) + exports + len(contents.tails)
 
 
 def _batches(contents: Contents) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:

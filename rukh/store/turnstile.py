@@ -73,16 +73,24 @@ class _Waiting:
         self._given_up = False
 
     def take(self, seconds: float) -> None:
-        """Return with the lock held, or raise RKS004 after `seconds`."""
+        """Return with the lock held, or raise RKS004 after `seconds`, or what a signal raises meanwhile."""
         self._taken.acquire()
         _thread.start_new_thread(self._block, ())
-        if self._taken.acquire(timeout=seconds):
-            return
-        with self._decision:
-            if self._taken.acquire(blocking=False):
+        try:
+            if self._taken.acquire(timeout=seconds):
                 return
-            self._given_up = True
-        raise _busy()
+        except BaseException:
+            if self._came():
+                os.close(self._descriptor)
+            raise
+        if not self._came():
+            raise _busy()
+
+    def _came(self) -> bool:
+        """Whether the lock is there after all; where it is not, it is let go as soon as it comes."""
+        with self._decision:
+            self._given_up = not self._taken.acquire(blocking=False)
+        return not self._given_up
 
     def _block(self) -> None:
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)

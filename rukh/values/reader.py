@@ -32,6 +32,7 @@ _CHUNK = re.compile('([^"\\\\\x00-\x1f]*)("|\\\\(?:u[0-9A-Fa-f]{4}|["\\\\/bfnrt]
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_GRAMMAR, _NO_COMMENT = "see the grammar of JSON", "leave the comment out: JSON has none"
 _SURROGATE_OR_NUL = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -142,7 +143,7 @@ class _Reading:
         first = self.text[self.at : self.at + 1]
         if first > " ":
             return first
-        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]  # no space matches as well
         return self.text[self.at : self.at + 1]
 
     def value(self, depth: int, pointer: str) -> Value:
@@ -193,13 +194,19 @@ class _Reading:
 
     def member_name(self) -> str:
         if self.text[self.at : self.at + 1] != '"':
-            raise self.refusal("RKV002", "a member name in double quotes is missing here", "quote the name")
+            raise self.unnamed()
         name = self.string()
         if self.space() != ":":
             raise self.refusal("RKV002", "a colon is missing here", "put a colon behind the name")
         self.at += 1
         self.space()
         return name
+
+    def unnamed(self) -> RukhError:
+        """Why a member begins here without a name; what is no name at all is not to be quoted."""
+        mends = {"/": _NO_COMMENT, "#": _NO_COMMENT, "}": "take the last comma away", ",": "keep one comma"}
+        mend = mends.get(self.text[self.at : self.at + 1], "quote the name")
+        return self.refusal("RKV002", "a member name in double quotes is missing here", mend)
 
     def array(self, depth: int, pointer: str) -> list[Value]:
         self.at += 1
@@ -219,7 +226,8 @@ class _Reading:
         found = between.group(1) if between is not None else ""
         if between is None or (found != bracket and found != ","):
             self.space()
-            raise self.refusal("RKV002", f"a comma or {bracket} is missing here", "see the grammar of JSON")
+            mend = _NO_COMMENT if self.text[self.at : self.at + 1] in ("/", "#") else _GRAMMAR
+            raise self.refusal("RKV002", f"a comma or {bracket} is missing here", mend)
         self.at = between.end()
         return found == bracket
 
@@ -238,7 +246,8 @@ class _Reading:
                 if self.at == len(self.text)
                 else "this is no JSON value"
             )
-            raise self.refusal("RKV002", what, "see the grammar of JSON")
+            mend = _NO_COMMENT if self.text[self.at : self.at + 1] in ("/", "#") else _GRAMMAR
+            raise self.refusal("RKV002", what, mend)
         try:
             value = token_value(match.group(), match.group(1), match.group(2))
         except RukhError as error:

@@ -109,6 +109,7 @@ LIMIT_DRAIN_MILLISECONDS = 30000  # ms: calls in flight when an MCP client ends 
 LIMIT_CHECKED_FILES = 1024  # files: descriptors that one check looks at; a repository of extensions has dozens
 LIMIT_CHECKED_ENTRIES = 65536  # entries: directory entries that one check looks through for descriptors; more is a wrong directory
 LIMIT_TOOL_NAME_LENGTH = 96  # characters: advised length of a tool's name: the protocol's 128 less what clients put before it
+LIMIT_SHOWN_CHANGES = 20  # lines a kind of change: what is read before a yes; no kind of change can hide another
 
 # Outcome reasons and the exit code of each.
 REASON_EXITS = {
@@ -174,6 +175,7 @@ AUDIT_EVENTS = (
     "profile.conflicted",
     "trust.added",
     "source.added",
+    "source.removed",
     "task.issued",
     "install.admitted",
     "install.denied",
@@ -184,6 +186,8 @@ AUDIT_EVENTS = (
     "invocation.lost",
     "release.collected",
     "revision.collected",
+    "consent.given",
+    "consent.refused",
 )
 
 RESERVED_WORDS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +13,9 @@ from rukh.app import Application
 from rukh.cli.words import BUILT
 from rukh.values.errors import RukhError
 from rukh.values.registry import RESERVED_WORDS
+from tests.support.commandline import Answer, Run
 
 NOTES = Path(__file__).resolve().parents[2] / "examples" / "notes"
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one command line in a home of the test: (exit status, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RUKH_HOME", str(tmp_path / "home"))
-
-    def one(*words: str) -> tuple[int, str, str]:
-        status = Application("rukh", "9.9.9", program=["/opt/rukh"]).run(
-            [os.fsencode(word) for word in words]
-        )
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
 
 
 @pytest.fixture
@@ -51,7 +33,7 @@ def released(run: Run, tmp_path: Path) -> Path:
     return tmp_path / "releases"
 
 
-def document(shown: tuple[int, str, str]) -> Any:
+def document(shown: Answer) -> Any:
     assert (shown[0], shown[2]) == (0, "")
     return json.loads(shown[1])
 
@@ -69,7 +51,7 @@ def test_a_reserved_word_that_is_not_built_yet_is_unsupported(run: Run, word: st
     "words",
     [
         ("install",),
-        ("profile", "aply", "x"),
+        ("profile", "apply", "x", "y"),
         ("trust", "add"),
         ("list", "--nope"),
         ("mcp", "serve", "--endpont", "x"),
@@ -175,11 +157,21 @@ def test_applying_what_was_shown_publishes_the_same_owners_part_and_keeps_packag
 ) -> None:
     before = document(run("profile", "show", "--json"))
     (tmp_path / "again.toml").write_text(run("profile", "show", "--toml")[1])
-    assert run("profile", "apply", "again.toml")[0] == 0
+    assert document(run("profile", "apply", "again.toml", "--json")) == {
+        "changed": False,
+        "revision": before["revision"],
+    }
     after = document(run("profile", "show", "--json"))
-    assert after["profile"] == before["profile"]
-    assert after["revision"] != before["revision"]
+    assert after == before
     assert list(after["profile"]["packages"]) == ["acme.notes"]
+
+
+@pytest.mark.requirement("RK-ADM-019")
+def test_an_owners_file_that_changes_something_is_published_anew(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "more.toml").write_text('format = "rukh.profile/1"\n[limits]\nconcurrency = 3\n')
+    first = document(run("profile", "apply", "more.toml", "--json"))
+    again = document(run("profile", "apply", "more.toml", "--json"))
+    assert (True, False, first["revision"]) == (first["changed"], again["changed"], again["revision"])
 
 
 @pytest.mark.requirement("RK-ADM-006")
@@ -248,10 +240,10 @@ def test_an_application_has_its_own_name_version_and_home(
 @pytest.mark.parametrize(
     ("words", "place"),
     [
-        (("mcp", "serve", "--endpoint"), "rukh mcp serve"),
-        (("list", "--json=1"), "rukh list"),
+        (("mcp", "serve", "--endpoint"), "rukh mcp serve, argument 3: --endpoint"),
+        (("list", "--json=1"), "rukh list, argument 2: --json"),
         (("mcp",), "rukh mcp"),
-        (("profile", "apply"), "rukh profile apply"),
+        (("profile", "apply"), "rukh profile apply, FILE"),
     ],
 )
 def test_a_refusal_of_words_names_the_verb(run: Run, words: tuple[str, ...], place: str) -> None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from rukh.app import Application
-from rukh.cli.admin import check_paths, published
+from rukh.cli.admin import check_paths
+from rukh.cli.specification import schemas
 from rukh.contract.explanations import reported
 from tests.contract.documents import load, patched
+from tests.support.commandline import Answer, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTES = ROOT / "examples" / "notes"
@@ -40,24 +40,6 @@ FORMS = {
     "rukh.diagnostics/1": Draft202012Validator(SCHEMAS["urn:rukh:schema:diagnostics:1"]),
     "rukh.check/1": Draft202012Validator(SCHEMAS["urn:rukh:schema:check:1"], registry=KNOWN),
 }
-
-Answer = tuple[int, str, str]
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run one command line in a directory of the test: (exit status, stdout, stderr)."""
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> Answer:
-        status = Application("rukh", "9.9.9", program=["/opt/rukh"]).run(
-            [os.fsencode(word) for word in words]
-        )
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
 
 
 def write(place: Path, data: bytes = FINE) -> Path:
@@ -337,7 +319,7 @@ def test_a_check_needs_no_home_and_makes_none(
 
 
 @pytest.mark.requirement("RK-CHECK-040")
-@pytest.mark.parametrize("name", published.schemas())
+@pytest.mark.parametrize("name", schemas())
 def test_a_schema_is_printed_as_it_is_published(run: Run, name: str) -> None:
     status, out, err = run("check", "--schema", name)
     assert (0, "") == (status, err)
@@ -358,7 +340,7 @@ def test_an_unknown_schema_is_refused_with_the_nearest_one(run: Run, asked: str,
 
 
 @pytest.mark.requirement("RK-CHECK-044")
-@pytest.mark.parametrize("name", [name for name in published.schemas() if name.startswith("descriptor-")])
+@pytest.mark.parametrize("name", [name for name in schemas() if name.startswith("descriptor-")])
 def test_each_member_of_a_descriptor_is_described(name: str) -> None:
     bare: list[str] = []
 

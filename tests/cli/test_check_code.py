@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from rukh.app import Application
 from rukh.cli.admin.check_python import Module, Unreadable
 from tests.contract.documents import load, patched
+from tests.support.commandline import Answer, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTES = ROOT / "examples" / "notes"
@@ -21,23 +21,6 @@ BASE = EXPLANATIONS["base"]
 MODULE = EXPLANATIONS["rules"]["RKK007"]["right"]
 DESCRIPTOR = "rukh-extension.json"
 E = "/commands/0/execute/mapping/entry"
-
-Answer = tuple[int, str, str]
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> Answer:
-        status = Application("rukh", "9.9.9", program=["/opt/rukh"]).run(
-            [os.fsencode(word) for word in words]
-        )
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
 
 
 def changed(*patch: tuple[str, Any]) -> Any:

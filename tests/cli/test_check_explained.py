@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rukh.app import Application
 from rukh.contract.explanations import reported
 from rukh.values import registry
 from rukh.values.rules import RULES
 from tests.contract.documents import load, patched
+from tests.support.commandline import Answer, Run
 
 DOCUMENT = load("spec/explanations.json")
 BASE, EXPLAINED = DOCUMENT["base"], DOCUMENT["rules"]
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = EXPLAINED["RKK007"]["right"]
 FILES = EXPLAINED["RKK005"]["right"]
-
-Answer = tuple[int, str, str]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> Answer:
-        status = Application("rukh", "9.9.9", program=["/opt/rukh"]).run([word.encode() for word in words])
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
-
-
-Run = Callable[..., Answer]
 
 
 def release(place: Path, descriptor: bytes, module: str = MODULE, files: list[str] = FILES) -> str:
@@ -61,6 +43,12 @@ def written(place: Path, explained: dict[str, Any], side: str) -> str:
         case "descriptor":
             patch = [{"op": "replace", "path": explained["place"], "value": snippet}]
             return release(place, json.dumps(patched(BASE, patch)).encode())
+        case "cases":
+            patch = [{"op": "replace", "path": explained["place"], "value": snippet}]
+            cases = json.dumps(patched(DOCUMENT["baseCases"], patch))
+            made = release(place, base)
+            (place / "rukh-cases.json").write_text(cases, encoding="utf-8")
+            return made
         case "text":
             return release(place, snippet.encode(), files=["755 bin/open"])
         case "module":
@@ -178,14 +166,15 @@ def test_explain_prints_the_rule_for_people_and_for_programs(run: Run, rule: str
     assert out.startswith(f"{rule} ({RULES[rule][0]}): {RULES[rule][3]}\n")
     assert f"mend: {EXPLAINED[rule]['mend']}\n" in out
     document = json.loads(run("check", "--explain", rule, "--json")[1])
-    assert {"format": "rukh.rule/1", "rule": rule, "severity": RULES[rule][0], "title": RULES[rule][3]} | (
-        EXPLAINED[rule]
-    ) == document
+    severity, fault, status, title = RULES[rule]
+    row = {"format": "rukh.rule/1", "rule": rule, "severity": severity, "title": title, "fault": fault}
+    assert row | {"exit": status} | EXPLAINED[rule] == document
 
 
 @pytest.mark.requirement("RK-CHECK-043")
 @pytest.mark.parametrize(
-    ("asked", "meant"), {"RDK012": "RKD012", "rkd12": "RKD012", "RKK0010": "RKK001"}.items()
+    ("asked", "meant"),
+    {"RDK012": "RKD012", "rki10": "RKI010", "RKK0010": "RKK001", "RKT0100": "RKT010"}.items(),
 )
 def test_an_unknown_rule_is_refused_with_the_nearest_one(run: Run, asked: str, meant: str) -> None:
     status, out, err = run("check", "--explain", asked, "--json")
@@ -194,9 +183,22 @@ def test_an_unknown_rule_is_refused_with_the_nearest_one(run: Run, asked: str, m
 
 
 @pytest.mark.requirement("RK-CHECK-043")
-def test_a_rule_of_other_verbs_is_not_one_of_a_check_and_case_does_not_matter(run: Run) -> None:
-    assert 64 == run("check", "--explain", "RKT001")[0]
+def test_case_does_not_matter(run: Run) -> None:
     assert run("check", "--explain", "RKD012") == run("check", "--explain", "rkd012")
+
+
+UNEXPLAINED = [rule for rule in RULES if rule not in EXPLAINED]
+
+
+@pytest.mark.requirement("RK-CHECK-054")
+@pytest.mark.parametrize("rule", ["RKI010", "RKL018", "RKT008", "RKR023", "RKX015", UNEXPLAINED[-1]])
+def test_a_rule_that_no_check_reports_is_explained_by_its_row_of_the_registry(run: Run, rule: str) -> None:
+    severity, fault, status, title = RULES[rule]
+    said = f"{rule} ({severity}): {title}\n\nat fault: the {fault}; exit status {status}\n"
+    assert (0, said, "") == run("check", "--explain", rule)
+    row = {"format": "rukh.rule/1", "rule": rule, "severity": severity, "title": title, "fault": fault}
+    assert row | {"exit": status} == json.loads(run("check", "--explain", rule, "--json")[1])
+    assert f"{rule} " not in run("check", "--rules")[1]
 
 
 @pytest.mark.requirement("RK-CHECK-042")

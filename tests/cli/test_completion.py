@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from rukh.cli import admin, complete_line, verbs
 from rukh.cli.admin.completing import script
 from rukh.cli.complete import complete
+from rukh.cli.specification import schemas
 from rukh.cli.words import BUILT
 from rukh.store.schema import SCHEMA_VERSION
+from rukh.values.rules import RULES
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
 from tests.support.shelves import ODD, shelf_home
 
@@ -137,6 +139,8 @@ OFFERS: dict[str, tuple[list[str], list[str]]] = {
         ["acme.shelf/nothing", "acme.shelf/put", "acme.shelf/put_all"],
     ),
     "choices of a verb": (["new", "--lang", ""], ["python", "node", "sh"]),
+    "rules": (["check", "--explain", ""], list(RULES)),
+    "schemas": (["check", "--schema", ""], schemas()),
     "packages": (["remove", ""], ["acme.shelf"]),
     "shells": (["completion", ""], ["bash", "zsh", "fish"]),
     "a verb without arguments": (["list", ""], []),

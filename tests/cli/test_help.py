@@ -223,12 +223,14 @@ PRINTABLE = {
     "carriage return": ("a\rb", "a\\rb", "a\\rb"),
     "newline and tab": ("a\n\tb", "a\\n\\tb", "a\n\tb"),
     "line separator": ("a\u2028b", "a\\u2028b", "a\u2028b"),
-    "direction of writing": ("a\u202eb\u2066", "a\\u202eb\\u2066", "a\u202eb\u2066"),
+    "direction of writing": ("a\u202eb\u2066", "a\\u202eb\\u2066", "a\\u202eb\\u2066"),
+    "without width": ("a\u200bb\ufeff\u200e", "a\\u200bb\\ufeff\\u200e", "a\\u200bb\\ufeff\\u200e"),
+    "joiners of scripts": ("\u0915\u094d\u200d", "\u0915\u094d\u200d", "\u0915\u094d\u200d"),
     "lone surrogate": ("\udc9b", "\\udc9b", "\\udc9b"),
 }
 
 
-@pytest.mark.requirement("RK-CLI-070")
+@pytest.mark.requirement("RK-CLI-070", "RK-CLI-096")
 @pytest.mark.parametrize("name", PRINTABLE)
 def test_characters_that_a_terminal_obeys_are_shown_as_escapes(name: str) -> None:
     text, line, lines = PRINTABLE[name]

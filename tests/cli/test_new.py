@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import stat
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,28 +16,17 @@ from rukh.app import Application
 from rukh.cli.admin import scaffold
 from rukh.sources.pack import pack
 from rukh.values.registry import RESERVED_WORDS
+from tests.support.commandline import Run, rule
 from tests.support.homes import PATIENCE, PROGRAM
 from tests.support.languages import SDK
 
 LANGUAGES = ("python", "node", "sh")
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-
-    def one(*words: str) -> tuple[int, str, str]:
-        status = Application("rukh", "9.9.9", program=[PROGRAM]).run([os.fsencode(word) for word in words])
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
-
-
-def rule(shown: tuple[int, str, str]) -> str:
-    code: str = json.loads(shown[2])["error"]["code"]
-    return code
+def program() -> str:
+    """The installed one: what is made here is tried with it."""
+    return PROGRAM
 
 
 def files(directory: Path) -> list[str]:
@@ -180,11 +169,46 @@ def test_a_directory_that_cannot_be_one_is_refused(run: Run, tmp_path: Path) -> 
     assert "kept" == (tmp_path / "file").read_text()
 
 
+@pytest.mark.requirement("RK-AUTHOR-065")
+@pytest.mark.parametrize("there", [False, True], ids=["a new directory", "an empty one"])
+def test_what_could_not_be_written_wholly_is_taken_back(tmp_path: Path, there: bool) -> None:
+    """The disk takes small files alone: the fifth of them, the module for Node, is too large for it."""
+    made = tmp_path / "deep" / "made"
+    if there:
+        made.mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    words = [PROGRAM, "new", "acme.hello", "--lang", "node", "--json", "--out", str(made)]
+    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8000, 8000))  # noqa: E731
+    done = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False, preexec_fn=small)
+    error = json.loads(done.stderr)["error"]
+    assert (64, "RKX019", f"{made}/rukh_sdk.mjs") == (done.returncode, error["code"], error["place"])
+    assert before == sorted(tmp_path.rglob("*"))
+
+    assert 0 == subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False).returncode
+    assert sorted(COMMON + OWN["node"]) == files(made)
+
+
+@pytest.mark.requirement("RK-AUTHOR-065")
+def test_an_interrupt_leaves_nothing_of_a_new_extension(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def interrupted(path: str, mode: int) -> None:
+        calls.append(path)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "chmod", interrupted)
+    assert 130 == run("new", "acme.hello", "--lang", "sh", "--out", str(tmp_path / "made"))[0]
+    assert (3, False) == (len(calls), (tmp_path / "made").exists())
+
+
 def test_a_language_that_is_not_there_names_those_that_are(run: Run) -> None:
     shown = run("new", "acme.hello", "--lang", "perl", "--out", "made", "--json")
 
     assert (64, "RKL028") == (shown[0], rule(shown))
-    assert "'python', 'node', 'sh'" in shown[2]
+    assert "python, node, sh" in shown[2]
 
 
 @pytest.mark.requirement("RK-AUTHOR-040")

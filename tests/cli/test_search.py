@@ -112,7 +112,7 @@ def test_a_search_shows_the_nearest_twenty_and_counts_the_others() -> None:
 
 @pytest.mark.requirement("RK-CLI-072")
 def test_more_hits_than_are_shown_are_counted_in_the_page(shelf: InstalledHome) -> None:
-    page = rukh(shelf.path, "help", "e")
+    page = rukh(shelf.path, "help", "the")
     assert "more: say another word beside it" in page.stdout
 
 

@@ -221,7 +221,8 @@ UNFIT: dict[str, tuple[dict[str, str | None], str, int]] = {
     "no descriptor": ({"rukh-extension.json": None}, "RKT040", 64),
     "a wrong descriptor": ({"rukh-extension.json": '{"format": "rukh.extension/2"}'}, "RKT043", 64),
     "an unknown descriptor": ({"rukh-extension.json": '{"format": "rukh.extension/9"}'}, "RKT044", 69),
-    "no program": ({"acme_m.py": None}, "RKT062", 64),
+    "no program": ({"acme_m.py": None}, "RKK004", 64),
+    "no Python": ({"acme_m.py": "def count(:\n"}, "RKK006", 64),
     "a private key": ({"x.pem": "-----BEGIN PRIVATE KEY-----\n"}, "RKT067", 64),
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,30 +20,10 @@ from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_CONCURRENCY, LIMIT_INPUT_BYTES, LIMIT_PROFILE_BYTES
 from tests.support import echo
+from tests.support.commandline import Run, rule
 from tests.support.homes import InstalledHome
 
 NOTES = Path(__file__).resolve().parents[2] / "examples" / "notes"
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RUKH_HOME", str(tmp_path / "home"))
-
-    def one(*words: str) -> tuple[int, str, str]:
-        status = Application("rukh", "9.9.9", program=["/opt/rukh"]).run(
-            [os.fsencode(word) for word in words]
-        )
-        shown = capfd.readouterr()
-        return status, shown.out, shown.err
-
-    return one
-
-
-def rule(shown: tuple[int, str, str]) -> str:
-    code: str = json.loads(shown[2])["error"]["code"]
-    return code
 
 
 @pytest.fixture
@@ -373,7 +352,7 @@ def test_an_installation_hands_on_mount_consent_and_the_version_before(
             asked.append((consent.prereleases, consent.downgrade))
             return SimpleNamespace(action="updated", package=package, version="2", revision="r", previous="1")
 
-    monkeypatch.setattr("rukh.cli.admin.packages._installer", lambda _store: Fake())
+    monkeypatch.setattr("rukh.cli.admin.packages._installer", lambda *_: Fake())
     first = json.loads(run("install", "acme.x", "--mount", "my  own", "--allow-prerelease", "--json")[1])
     second = json.loads(run("update", "acme.x", "--json")[1])
     run("update", "acme.x", "--allow-downgrade")
@@ -438,8 +417,9 @@ def test_a_package_lists_no_commands_of_one_whose_name_begins_alike(run: Run, tm
 @pytest.mark.requirement("RK-STORE-015")
 def test_a_verb_tells_the_installer_what_time_it_is_in_the_home(tmp_path: Path) -> None:
     from rukh.cli.admin.packages import _installer
+    from rukh.machines.steps import unobserved
 
     store = Store(open_home(str(tmp_path / "home"), create=True), lambda: 10**15)
     store.trust.add_source("s", "/x", subject="user:local")
-    assert _installer(store)._now() == 10**15
+    assert _installer(store, unobserved)._now() == 10**15
     store.close()

@@ -46,6 +46,7 @@ LIST = f"{C}/parameters/1/type"
 NAMES = f"{C}/parameters/3/names"
 FLAG = f"{C}/parameters/4/names"
 RESULT = f"{C}/execute/result"
+OPEN = "/commands/1/path"
 # Five parameters count as elements too.
 MOST_ITEMS = registry.LIMIT_INPUT_ELEMENTS - 5
 
@@ -93,10 +94,33 @@ GIVEN = {
     "a flag that denies": (
         changed(FLAG, ["--pin", "--no-look"]), "RKW012", f"{FLAG}/1", changed(FLAG, ["--pin", "--nolook"]),
     ),
+    "a word of the core": (
+        changed(OPEN, ["install"]), "RKW013", f"{OPEN}/0", changed(OPEN, ["installs"]),
+    ),
+    "a word of the core in front": (
+        changed(OPEN, ["help", "x"]), "RKW013", f"{OPEN}/0", changed(OPEN, ["x", "help"]),
+    ),
+    "an alias of the core": (
+        changed(f"{C}/aliases", [["n"], ["run", "n"]]), "RKW013", f"{C}/aliases/1/0",
+        changed(f"{C}/aliases", [["n"], ["nr"]]),
+    ),
+    "a hidden character": (changed("/title", "No\u200btes"), "RKW014", "/title", changed("/title", "No\u200dtes")),
+    "a reordered description": (
+        changed(f"{C}/description", "a\u202eb"), "RKW014", f"{C}/description", changed(f"{C}/description", "a\tb"),
+    ),
+    "a hidden character in the schema of the result": (
+        changed(f"{RESULT}/schema/properties/number", {"type": "integer", "description": "\u2066n"}), "RKW014",
+        f"{RESULT}/schema/properties/number/description",
+        changed(f"{RESULT}/schema/properties/number", {"type": "integer", "description": "n"}),
+    ),
+    "a hidden character in a summary of a parameter": (
+        changed(f"{C}/parameters/0/summary", "x\ufeff"), "RKW014", f"{C}/parameters/0/summary",
+        changed(f"{C}/parameters/0/summary", "x\u00ad"),
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.requirement("RK-CHECK-020")
+@pytest.mark.requirement("RK-CHECK-020", "RK-CHECK-052", "RK-CHECK-053")
 @pytest.mark.parametrize("name", GIVEN)
 def test_advice_is_given_at_its_place_and_a_sibling_gets_none(name: str) -> None:
     unwise, rule, pointer, sibling = GIVEN[name]

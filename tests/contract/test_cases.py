@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from rukh.contract.cases import SURFACES, command_of, read_cases
+from rukh.contract.cases import SURFACES, command_of, judge_cases, read_cases
 from rukh.values.errors import RukhError
 from tests.support.releases import descriptor
 
@@ -54,7 +54,7 @@ def document(case: Any = None, **changes: Any) -> bytes:
 
 def refusal(data: bytes) -> RukhError:
     with pytest.raises(RukhError) as refused:
-        read_cases(data, DESCRIPTOR)
+        read_cases(data, DESCRIPTOR, "f")
     return refused.value
 
 
@@ -90,7 +90,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "an outcome of a passthrough program": (
         {"name": "x", "argv": ["m", "opaque"], "expect": {"outcome": "rejected"}}, "RKX013", "/cases/0/expect/outcome"),
     "an outcome of no command": (
-        {"name": "x", "argv": ["nowhere"], "expect": {"reason": "denied"}}, "RKX013", "/cases/0/expect/reason"),
+        {"name": "x", "argv": ["nowhere"], "expect": {"reason": "denied"}}, "RKX011", "/cases/0/argv/0"),
+    "an outcome and a status of no command": (
+        {"name": "x", "argv": ["m", "sya"], "expect": {"exitCode": 65, "text": ""}}, "RKX011", "/cases/0/argv/1"),
+    "success of no command": ({"name": "x", "argv": ["n"], "expect": {"exitCode": 0}}, "RKX011", "/cases/0/argv/0"),
+    "a group": ({"name": "x", "argv": ["m"]}, "RKX011", "/cases/0/argv"),
 }  # fmt: skip
 
 RIGHT: dict[str, dict[str, Any]] = {
@@ -115,7 +119,7 @@ def test_a_wrong_case_is_refused_by_its_rule_at_its_place(name: str) -> None:
     case, rule, place = WRONG[name]
     refused = refusal(document(case))
 
-    assert (rule, place) == (refused.rule, refused.place)
+    assert (rule, f"f, {place}") == (refused.rule, refused.place)
     assert refused.line == 1 and refused.column > 1 and refused.mend
     assert (name in LOOSER) is SCHEMA.is_valid(json.loads(document(case)))
 
@@ -134,8 +138,8 @@ DOCUMENTS: dict[str, tuple[bytes, str, str]] = {
     "no JSON": (b"{", "RKV002", ""),
     "a member twice": (b'{"format":"rukh.cases/1","format":"rukh.cases/1","cases":[]}', "RKV003", ""),
     "another format": (document(format="rukh.cases/2"), "RKX001", "/format"),
-    "no object": (b"[]", "RKX001", "/"),
-    "no cases": (b'{"format":"rukh.cases/1"}', "RKX003", "/"),
+    "no object": (b"[]", "RKX001", ""),
+    "no cases": (b'{"format":"rukh.cases/1"}', "RKX003", ""),
     "no case": (document(cases=[]), "RKX007", "/cases"),
     "a member more": (document(case_s=[]), "RKX002", "/case_s"),
     "two of one name": (document(cases=[GOOD, GOOD]), "RKX009", "/cases/1/name"),
@@ -151,7 +155,7 @@ def test_a_wrong_document_is_refused_by_its_rule_at_its_place(name: str) -> None
     data, rule, place = DOCUMENTS[name]
     refused = refusal(data)
 
-    assert (rule, place) == (refused.rule, refused.place)
+    assert (rule, f"f, {place}" if place else "f") == (refused.rule, refused.place)
     assert 64 == refused.exit_code
 
 
@@ -162,7 +166,57 @@ def test_the_first_fault_names_the_nearest_member_its_line_and_how_many_more_the
 
     assert ("RKX002", 3, 4) == (refused.rule, refused.line, refused.column)
     assert 'did you mean "argv"?' == refused.mend
-    assert refused.message.endswith("(and 1 more)")
+    assert refused.message.endswith("(and 1 more; see check)")
+
+
+# words: (the place below /cases/0, how to mend)
+MISSED = {
+    "m sya": ("/argv/1", "did you mean say?"),
+    "m say": None,
+    "n say": ("/argv/0", "did you mean m?"),
+    "zebra": ("/argv/0", "a command begins with one of: m, s; if a refusal is meant, expect its \"exitCode\""),
+    "m data deeq": None,
+    "m": ("/argv", "go on with one of: data, hidden, opaque, say"),
+    "m zebra": (
+        "/argv/1",
+        "behind m stands one of: data, hidden, opaque, say; if a refusal is meant, expect its \"exitCode\"",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.requirement("RK-AUTHOR-061")
+@pytest.mark.parametrize("words", MISSED)
+def test_words_that_lead_to_no_command_are_shown_at_the_word_that_leaves_every_path(words: str) -> None:
+    found = judge_cases(document({"name": "x", "argv": words.split()}), DESCRIPTOR)[1]
+
+    row = MISSED[words]
+    expected = [("RKX011", "/cases/0" + row[0], row[1])] if row else []
+    assert expected == [(one.rule, one.pointer, one.mend) for one in found]
+
+
+@pytest.mark.requirement("RK-AUTHOR-062")
+def test_all_faults_are_found_in_one_run_in_order_of_place() -> None:
+    data = document(
+        cases=[{**GOOD, "expects": {}}, {"name": "two", "argv": ["m", "sya"]}], environment={"X": "1"}
+    )
+    cases, found = judge_cases(data, DESCRIPTOR)
+
+    assert cases is None
+    places = [("RKX002", "/cases/0/expects"), ("RKX011", "/cases/1/argv/1"), ("RKX012", "/environment/X")]
+    assert places == [(one.rule, one.pointer) for one in found]
+    assert (1, []) == (len(read_cases(document(), DESCRIPTOR).cases), judge_cases(document(), DESCRIPTOR)[1])
+
+
+@pytest.mark.requirement("RK-AUTHOR-063")
+def test_a_case_without_a_time_has_the_one_that_is_asked_for() -> None:
+    data = document(cases=[GOOD, {**GOOD, "name": "two", "seconds": 7}])
+    times = [
+        [case.seconds for case in found.cases]
+        for found in (judge_cases(data, DESCRIPTOR, seconds=0.5)[0], read_cases(data, DESCRIPTOR))
+        if found is not None
+    ]
+
+    assert [[0.5, 7], [60, 7]] == times
 
 
 @pytest.mark.requirement("RK-AUTHOR-051")

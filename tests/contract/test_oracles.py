@@ -227,11 +227,6 @@ def test_an_empty_list_is_refused_by_both(least: dict[str, Any]) -> None:
 # Results.
 
 NAMES = st.sampled_from(["a", "b", "é", "", "outcome", "invocationId", "$ref", "__proto__"])
-RESULT_SCALARS = (
-    SPELLINGS.filter(lambda text: text != "-9007199254740992")
-    | TEXTS
-    | st.sampled_from(["true", "false", "null"])
-)
 RESULTS = st.recursive(
     SPELLINGS | TEXTS | BARE,
     lambda inner: (

@@ -237,3 +237,37 @@ def test_any_json_ends_in_inputs_of_the_declared_types_or_in_one_refusal(values:
         assert refusal.mend
     else:
         assert set(bound.inputs) == set(values)
+
+
+# name: (the declared type, a value beyond a bound, what is said, the mend, the nearest value within it)
+BOUNDS: dict[str, tuple[dict[str, Any], Any, str, str, Any]] = {
+    "empty": (
+        {"kind": "string", "minLength": 1}, "", "empty text is shorter than 1 character", "use at least 1 character",
+        "a",
+    ),
+    "short": (
+        {"kind": "string", "minLength": 3}, "ab", "text of length 2 is shorter than 3 characters",
+        "use at least 3 characters", "abc",
+    ),
+    "long": (
+        {"kind": "string", "maxLength": 2}, "abc", "text of length 3 is longer than 2 characters",
+        "use at most 2 characters", "ab",
+    ),
+    "small": ({"kind": "integer", "minimum": 1}, 0, "0 is less than 1", "use at least 1", 1),
+    "large": ({"kind": "integer", "maximum": 9}, 12, "12 is more than 9", "use at most 9", 9),
+    "a decimal": ({"kind": "decimal", "maximum": "1.5"}, "1.51", "1.51 is more than 1.5", "use at most 1.5", "1.5"),
+    "many": (
+        {"kind": "list", "items": {"kind": "boolean"}, "maxItems": 1}, [True, True],
+        "a list of 2 is longer than 1 item", "use at most 1 item", [True],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.requirement("RK-INP-007")
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_bound_is_told_in_words(name: str) -> None:
+    declared, beyond, said, mend, within = BOUNDS[name]
+    with pytest.raises(RukhError) as refused:
+        admit(declared, beyond, "/x")
+    assert (said, mend) == (refused.value.message, refused.value.mend)
+    assert within == admit(declared, within, "/x")

@@ -149,10 +149,12 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     "no format": ('format = "rukh.profile/1"', "", "RKF002", "/format"),
     "an unknown section": ("[resources.notes]", "[resource.notes]", "RKF003", "/resource"),
     "packages in the file": ("[limits]", "[packages.x]\n[limits]", "RKF003", "/packages"),
-    "a misspelled member": ("deadline =", "deadlin =", "RKF004", "/presets/assistant"),
+    "a misspelled member": ("deadline =", "deadlin =", "RKF003", "/presets/assistant/deadlin"),
     "an unknown member": ("approval =", "aproval =", "RKF003", "/presets/assistant/aproval"),
     "a limit of the host alone": ("concurrency", "pageTools", "RKF003", "/limits/pageTools"),
-    "commands of an install rule": ("packages = [\"acme.notes\", \"*\"]", "commands = [\"*\"]", "RKF004", "/rules/1"),
+    "commands of an install rule": (
+        'packages = ["acme.notes", "*"]', 'commands = ["*"]', "RKF003", "/rules/1/commands",
+    ),
     "no preset": ('preset = "assistant"', "", "RKF004", "/endpoints/desktop"),
     "no calls": ("calls = 200, ", "", "RKF004", "/presets/assistant/budget"),
     "no decision": ('decision = "deny"', "", "RKF004", "/rules/1"),
@@ -241,7 +243,9 @@ def test_an_unknown_key_names_the_nearest(before: str, after: str, near: str) ->
 
 @pytest.mark.requirement("RK-PROF-001")
 def test_the_refusal_says_how_many_faults_are_left() -> None:
-    assert refusal(WHOLE.replace("stdio", "http").replace('"60s"', '"60"')).message.endswith("(and 1 more)")
+    said = refusal(WHOLE.replace("stdio", "http").replace('"60s"', '"60"')).message.split("\n")
+    assert said[0].endswith("(and 1 more)")
+    assert ["/endpoints/desktop/transport"] == [line.partition(":")[0] for line in said[1:]]
 
 
 # name: (text, line, column)
@@ -386,3 +390,43 @@ def test_whatever_the_schema_refuses_the_host_refuses(document: Any) -> None:
         assert error.rule.startswith("RKF")
     else:
         assert VALIDATOR.is_valid(document)
+
+
+@pytest.mark.requirement("RK-PROF-050")
+def test_all_that_is_wrong_is_told_and_a_slip_is_not_missing_as_well() -> None:
+    """One edit, and nothing is left of it."""
+    wrong = WHOLE.replace("deadline =", "dedline =").replace('"stdio"', '"http"')
+    error = refusal(wrong)
+    assert ("RKF003", "/presets/assistant/dedline", 'did you mean "deadline"?') == (
+        error.rule,
+        error.place,
+        error.mend,
+    )
+    (further,) = error.message.split("\n")[1:]
+    assert further.startswith("/endpoints/desktop/transport: ")
+    assert "deadline" not in further
+    left = refusal(wrong.replace("dedline", "deadline"))
+    assert ("RKF006", 1) == (left.rule, len(left.message.split("\n")))
+
+
+@pytest.mark.requirement("RK-PROF-050")
+@pytest.mark.parametrize(("count", "lines"), [(1, 1), (9, 9), (12, 10)])
+def test_more_faults_than_anybody_reads_are_counted(count: int, lines: int) -> None:
+    said = refusal(WHOLE + "".join(f"x{number} = 1\n" for number in range(count))).message.split("\n")
+    assert lines == len(said)
+    assert (said[-1] == "and 3 more") is (count == 12)
+
+
+@pytest.mark.requirement("RK-PROF-051")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("concurrency = eight", "no value of TOML begins here: concurrency = eight"),
+        ("concurrency 8", "Expected '=' after a key in a key/value pair: concurrency 8"),
+        ("= 8", "neither a key nor a table begins here: = 8"),
+    ],
+)
+def test_a_line_that_is_no_toml_is_shown(line: str, said: str) -> None:
+    error = refusal(WHOLE.replace("concurrency = 8", line))
+    assert ("RKF001", said) == (error.rule, error.message)
+    assert WHOLE.split("\n").index("concurrency = 8") + 1 == error.line

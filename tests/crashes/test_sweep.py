@@ -17,7 +17,7 @@ from crashes.sweep import FAULTS, Sweep
 
 BY_NAME = {scene.name: scene for scene in SCENES}
 # Points left out between two that are taken here.
-STRIDE = {"kill": 24, "ENOSPC": 50, "EIO": 60, "EPERM": 70, "power": 2}
+STRIDE = {"kill": 24, "interrupt": 40, "ENOSPC": 50, "EIO": 60, "EPERM": 70, "power": 2}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     remove(place)
 
 
-@pytest.mark.requirement("RK-PUB-037", "RK-PUB-038")
+@pytest.mark.requirement("RK-PUB-037", "RK-PUB-038", "RK-PUB-040")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("scene", SCENES, ids=list(BY_NAME))
 def test_no_fault_leaves_anything_but_the_old_or_the_new_version(

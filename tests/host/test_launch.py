@@ -218,12 +218,58 @@ def test_the_working_directory_is_private_and_removed_with_all_that_is_in_it(tmp
     assert "x" == (outside / "kept").read_text()
 
 
+@pytest.mark.requirement("RK-EXEC-022", "RK-STORE-018")
+@pytest.mark.parametrize("kind", ["a link to a directory", "a link to nothing", "a file", "a fifo"])
+def test_what_was_put_in_its_place_goes_and_nothing_behind_it(tmp_path: Path, kind: str) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    (tmp_path / "kept").write_text("x")
+    os.symlink(tmp_path / "kept", outside / "link")
+    if kind == "a file":
+        work.write_text("x")
+    elif kind == "a fifo":
+        os.mkfifo(work)
+    else:
+        work.symlink_to(outside if "directory" in kind else tmp_path / "nothing")
+
+    assert remove_work_dir(str(work))
+    assert not os.path.lexists(work)
+    assert (0o500, ["link"]) == (stat.S_IMODE(outside.stat().st_mode), os.listdir(outside))
+    outside.chmod(0o700)
+
+
+@pytest.mark.requirement("RK-EXEC-022", "RK-STORE-018")
+def test_a_link_that_comes_while_it_is_removed_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside"
+    (work / "inside").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    emptied = launch._empty_but_directories
+
+    def swapped(directory: str) -> list[str]:
+        found = emptied(directory)
+        if found:
+            (work / "inside").rmdir()
+            (work / "inside").symlink_to(outside)
+        return found
+
+    monkeypatch.setattr(launch, "_empty_but_directories", swapped)
+    assert not remove_work_dir(str(work))
+    assert ["kept"] == os.listdir(outside)
+
+
 @pytest.mark.requirement("RK-EXEC-022")
-def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
+def test_what_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert remove_work_dir(str(tmp_path / "gone"))
     file = tmp_path / "file"
     file.write_text("x")
 
+    def refused(_path: str) -> None:
+        raise PermissionError(1, "no")
+
+    monkeypatch.setattr(os, "unlink", refused)
     assert not remove_work_dir(str(file))
 
 

@@ -23,6 +23,7 @@ from tests.support import probe
 from tests.support.alone import alone
 from tests.support.homes import PATIENCE
 from tests.support.jobs import heeding
+from tests.support.stubs import apply
 
 CLI = Caller("cli", "user:local", "user:local")
 SHELL = b"/bin/sh"
@@ -364,7 +365,7 @@ def test_a_call_of_a_replaced_revision_starts_nothing(tmp_path: Path) -> None:
     home = probe.probing_home(tmp_path)
     opened = Store(open_home(home.path, create=False))
     stale = call(opened, "lost")
-    probe.apply_owner(home, probe.OWNER)
+    apply(home, probe.OWNER)
     with pytest.raises(Moved):
         Host(opened, None).pass_through(stale, [])
     assert [] == opened.database.rows("SELECT * FROM invocation")

@@ -12,8 +12,8 @@ import pytest
 
 from rukh.contract.profile import read_owner_profile
 from rukh.host import invocation
+from rukh.host.cancel import Cancel
 from rukh.host.invocation import Call, Host, Moved, check
-from rukh.host.invoker import Cancel
 from rukh.host.ledger import StoreLedger, apply_owner_part
 from rukh.host.streams import Streams
 from rukh.store.calls import Caller

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 from rukh.host import invocation
+from rukh.host.cancel import Cancel
 from rukh.host.invocation import Call, Finished, Host
-from rukh.host.invoker import Cancel
 from rukh.host.streams import Streams
 from rukh.mcp.endpoint import EndpointHost, attach
 from rukh.mcp.ports import Moved, View, VisibilityUnavailable

@@ -133,7 +133,7 @@ def test_a_view_of_another_revision_has_moved(
     home: InstalledHome, endpoint: EndpointHost, host: OneHost
 ) -> None:
     old = seen(endpoint)
-    home.expose()
+    home.expose(more="[limits]\nconcurrency = 5")
     with pytest.raises(Moved):
         endpoint.invoke(old, "acme.echo/speak", {}, endpoint.new_cancel())
     assert host.calls == []

@@ -3,189 +3,45 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rukh.contract import candidate, policy, projection
-from rukh.contract.profile import read_owner_profile
 from rukh.host import invocation
-from rukh.host.invocation import Host
-from rukh.host.ledger import StoreLedger, apply_owner_part
+from rukh.host.ledger import StoreLedger
 from rukh.host.spawner import Spawner
 from rukh.mcp import conditions, endpoint
-from rukh.mcp.endpoint import EndpointHost, attach, binding_of
-from rukh.mcp.explain import CONDITIONS, explain
-from rukh.mcp.listing import Listing
-from rukh.mcp.ports import VisibilityUnavailable
+from rukh.mcp.explain import CONDITIONS
 from rukh.sources import staging
 from rukh.sources.install import Installer
-from rukh.store.home import open_home
-from rukh.store.store import Store
-from rukh.values.errors import RukhError
 from tests.support import echo
 from tests.support.homes import InstalledHome
-from tests.support.rawmcp import RawClient
-from tests.support.stubs import rows, succeeded
-
-SPEC = Path(__file__).parents[2] / "spec"
-SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((SPEC / "schemas" / "explain-1.schema.json").read_text("utf-8"))
+from tests.support.kits import (
+    NOW,
+    PACKAGE,
+    RULES,
+    SCHEMA,
+    SELECTIONS,
+    SPEC,
+    Kit,
+    copied,
+    kit_command,
+    kit_home,
 )
-PACKAGE = "acme.kit"
-
-
-def _command(identity: str, *, managed: bool = True, result: bool = True, **members: Any) -> dict[str, Any]:
-    mapping = {"kind": "managed", "entry": f"acme_kit:{identity}"}
-    if not managed:
-        mapping = {"kind": "passthrough", "program": ["raw.sh"]}  # type: ignore[dict-item]
-    execute: dict[str, Any] = {"mapping": mapping, **members.pop("execute", {})}
-    if result:
-        execute["result"] = {"kind": "text"}
-    return {"id": identity, "path": ["kit", identity], "summary": identity, "execute": execute, **members}
-
-
-ELIGIBLE = {"eligible": True, "requiredFeatures": ["command-result/1"]}
-OPERATION = {"operation": "state.get/1"}
-COMMANDS = [
-    _command("say", machine=ELIGIBLE),
-    _command("shy", machine={"eligible": False, "requiredFeatures": ["command-result/1"]}),
-    _command("plain"),
-    _command("asks", machine={**ELIGIBLE, "interaction": "required"}),
-    _command("maybe", machine={**ELIGIBLE, "interaction": "optional"}),
-    _command("raw", managed=False, result=False),
-    _command("reads", execute={"stdin": "bytes"}),
-    _command("mute", result=False),
-    _command("wants", machine=ELIGIBLE, execute={"requires": {"operations": [OPERATION]}}),
-]
-FILES = {"acme_kit.py": "", "raw.sh": "#!/bin/true\n"}
-SELECTIONS = {
-    "by package": 'packages = ["acme.kit"]',
-    "by command": 'commands = ["acme.kit/say", "acme.kit/wants"]',
-    "nothing": "",
-}
-RULES = {
-    "allowed": 'actors = ["agent:desk"]\ncommands = ["acme.kit/*"]\ndecision = "allow"',
-    "allowed to another": 'actors = ["agent:other"]\ncommands = ["*"]\ndecision = "allow"',
-    "denied": 'actors = ["*"]\ncommands = ["acme.kit/say"]\ndecision = "deny"\n\n[[rules]]\naction = "run"\n'
-    'actors = ["*"]\ncommands = ["*"]\ndecision = "allow"',
-}
-OWNER = """
-format = "rukh.profile/1"
-[presets.assistant]
-deadline = "30s"
-budget = {{ calls = {calls} }}
-[endpoints.desk]
-transport = "stdio"
-namespace = "acme.desk"
-preset = "assistant"
-actor = "agent:{actor}"
-{selection}
-[[rules]]
-action = "run"
-{rule}
-[[rules]]
-action = "install"
-actors = ["user:local"]
-packages = ["*"]
-decision = "allow"
-"""
-
-
-class Kit:
-    """A home of one case: what the owner wrote, and what became of it since."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = str(path)
-        self.store = Store(open_home(self.path, create=False))
-
-    def apply(self, *, calls: int = 100, actor: str = "desk", selection: str = "by package", rule: str = "allowed",
-              issue: bool = True) -> None:  # fmt: skip
-        text = OWNER.format(calls=calls, actor=actor, selection=SELECTIONS[selection], rule=RULES[rule])
-        apply_owner_part(StoreLedger(self.store), self.store.home, read_owner_profile(text))
-        if issue:
-            active = StoreLedger(self.store).active()
-            binding = binding_of(active, "desk")
-            self.store.tasks.issue(
-                "desk", binding, binding["calls"], binding["windowMs"], subject="user:local"
-            )
-
-    def run(self, sql: str) -> None:
-        with self.store.database.write("FULL") as tx:
-            tx.run(sql)
-
-    def release(self) -> Path:
-        active = StoreLedger(self.store).active()
-        return Path(self.store.home.at("releases", active.profile["packages"][PACKAGE]["tree"]))
-
-    def spoil(self, name: str) -> None:
-        path = self.release() / name
-        path.chmod(0o644)
-        path.write_text(path.read_text() + "\n")
-
-    def explained(self, command: str = "say", served: str = "desk") -> dict[str, Any]:
-        active = StoreLedger(self.store).active()
-        identity = command if "/" in command else f"{PACKAGE}/{command}"
-        document = explain(self.store, active, identity, served, program="rukh", now=NOW)
-        SCHEMA.validate(document)
-        return document
-
-    def listed(self, command: str) -> str | None:
-        """The name under which a host that serves the endpoint lists the command."""
-        try:
-            listing = Listing(self._host().view("desk", math.inf))
-        except VisibilityUnavailable:
-            return None
-        found = [name for name in listing.names if listing.identity(name) == f"{PACKAGE}/{command}"]
-        return found[0] if found else None
-
-    def admits(self, command: str) -> bool:
-        """Whether that host lets a call of it start."""
-        try:
-            host = self._host()
-            view = host.view("desk", math.inf)
-        except (RukhError, VisibilityUnavailable):
-            return False
-        envelope = host.invoke(view, f"{PACKAGE}/{command}", {}, host.new_cancel()).envelope
-        return bool(envelope["outcome"] == "succeeded")
-
-    def _host(self) -> EndpointHost:
-        host = Host(self.store, cast(Any, object()))  # never asked: `run` is not the real one
-        return EndpointHost(host, attach(self.store, "desk", "rukh"))
-
-
-NOW = 1_900_000_000_000
+from tests.support.rawmcp import RawClient
+from tests.support.stubs import rows
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the kit installed and nothing said about it."""
-    home = InstalledHome(tmp_path_factory.mktemp("kit"), PACKAGE)
-    home.install(FILES, commands=COMMANDS)
-    return Path(home.path)
-
-
-@contextmanager
-def copied(original: Path, to: Path) -> Iterator[Kit]:
-    path = to / "home"
-    shutil.copytree(original, path, symlinks=True)
-    kit = Kit(path)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(invocation, "run", lambda *_given, **_more: succeeded())
-            yield kit
-    finally:
-        kit.store.close()
-        shutil.rmtree(path)
+    return kit_home(tmp_path_factory.mktemp("kit"))
 
 
 @pytest.fixture
@@ -350,7 +206,7 @@ def test_what_is_not_there_is_explained_too(kit: Kit) -> None:
     kit.apply()
     stranger = kit.explained("acme.nought/say")
     assert unmet(stranger) == {
-        "trusted": "RKT008", "installed": "RKP010", "active": "RKP010", "selected": "RKM012", "listed": "RKM012",
+        "trusted": "RKT008", "installed": "RKP010", "active": "RKP010", "listed": "RKM012",
     }  # fmt: skip
     met = {"endpoint", "preset", "task", "budget"}
     assert unknown(stranger) == {name for name, *_ in CONDITIONS} - set(unmet(stranger)) - met
@@ -411,8 +267,9 @@ def test_a_descriptor_of_format_1_has_no_machine_contract_and_is_named_as_the_re
     tmp_path: Path, number: int
 ) -> None:
     home = InstalledHome(tmp_path, PACKAGE)
-    command = _command("say", result=False)
-    home.install({"acme_kit.py": ""}, commands=[command], format=f"rukh.extension/{number}")
+    home.install(
+        {"acme_kit.py": ""}, commands=[kit_command("say", result=False)], format=f"rukh.extension/{number}"
+    )
     kit = Kit(Path(home.path))
     kit.apply()
     document = kit.explained("say")
@@ -535,3 +392,46 @@ def test_explaining_needs_no_spawner(kit: Kit, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Spawner, "start", never)
     monkeypatch.setattr("os.posix_spawn", never)
     assert kit.explained("say")["tool"]
+
+
+@pytest.mark.requirement("RK-EXPL-040")
+def test_what_an_owner_would_write_is_not_advised_before_it_could_help(kit: Kit) -> None:
+    """The sibling that an owner's line does help is told so."""
+    kit.apply(selection="nothing")
+    moot, helped = kit.explained("acme.nought/say"), kit.explained("say")
+    assert "unknown" == condition(moot, "selected")["state"] == condition(moot, "rule")["state"]
+    assert "RKM012" == condition(helped, "selected")["rule"]
+    assert not any("owner's file" in each.get("mend", "") for each in moot["conditions"])
+    kit.apply(rule="allowed to another", selection="nothing")
+    assert "rule" in unmet(kit.explained("say"))
+    raw = kit.explained("raw")
+    assert {"selected", "rule"} <= unknown(raw)
+    assert "RKP013" == condition(raw, "managed")["rule"]
+
+
+@pytest.mark.requirement("RK-EXPL-041")
+@pytest.mark.parametrize(
+    ("identity", "which", "near"),
+    [
+        ("acme.kti/say", "active", "did you mean acme.kit?"),
+        ("acmee.kit/say", "active", "did you mean acme.kit?"),
+        ("acme.zzt/say", "active", "install acme.zzt"),
+        ("acme.kit/sya", "command", "did you mean acme.kit/say?"),
+        ("acme.kit/zzz", "command", "it has acme.kit/"),
+    ],
+)
+def test_only_a_name_that_is_alike_is_offered(kit: Kit, identity: str, which: str, near: str) -> None:
+    kit.apply()
+    assert near in condition(kit.explained(identity), which)["mend"]
+
+
+@pytest.mark.requirement("RK-EXPL-042")
+def test_the_verdict_says_that_the_installed_code_was_changed(kit: Kit) -> None:
+    from rukh.cli.admin.endpoints import _explain_text
+
+    kit.apply()
+    assert _explain_text(kit.explained("say")).split("\n")[0].endswith("; a call would be admitted")
+    kit.spoil("acme_kit.py")
+    changed = _explain_text(kit.explained("say")).split("\n")[0]
+    assert "a call would be admitted, and would run code that was changed" in changed
+    assert "doctor --fix" in changed

@@ -101,9 +101,10 @@ def test_a_process_survives_every_line(server: Pipes, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def program(wide: InstalledHome) -> Iterator[RawClient]:
-    """The installed program over a real home; again one process for all lines."""
+    """The installed program over a real home; again one process for all lines, which has nothing to complain of."""
     with RawClient(wide) as client:
         yield client
+    assert (client.status, client.errors) == (0, b"")
 
 
 @pytest.mark.requirement("RK-MCP-006", "RK-MCP-007", "RK-MCP-010", "RK-MCP-028", "RK-MCP-045")
@@ -114,6 +115,15 @@ def test_the_installed_program_survives_every_line(program: RawClient, name: str
     while answers[-1].get("id") != "after":
         answers.append(program.receive())
     judge(answers, CASES[name]["answer"])
+
+
+@pytest.mark.requirement("RK-MCP-045")
+def test_a_call_is_served_behind_all_that_get_no_answer(program: RawClient) -> None:
+    silent = [case for case in CASES.values() if case["answer"] is None]
+    for case in silent:
+        program.send(bytes_of(case)[:-1])
+    assert silent
+    assert program.call("acme-wide-repeat", {"words": "still here"})["commandResult"]["text"] == "still here"
 
 
 def test_at_least_eighty_lines_are_hostile() -> None:

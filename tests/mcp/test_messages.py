@@ -58,6 +58,13 @@ def without(message: dict[str, Any], *path: str) -> dict[str, Any]:
 
 
 # One fault each; the package alone finds those of the first table.
+def called(**members: Any) -> dict[str, Any]:
+    """The answer of a call, with members of its result replaced."""
+    about = answer_to(ASKED["list"][0])["result"]["_meta"]
+    result = {"_meta": about, "content": [{"type": "text", "text": "x"}], "resultType": "complete"}
+    return {"jsonrpc": "2.0", "id": 1, "result": {**result, **members}}
+
+
 PACKAGE: dict[str, Callable[[], bytes]] = {
     "no LF": lambda: line(answer_to(ASKED["list"][0]))[:-1],
     "two lines": lambda: line(answer_to(ASKED["list"][0])) + b"\n",
@@ -71,6 +78,9 @@ PACKAGE: dict[str, Callable[[], bytes]] = {
     "a tool without its schema": lambda: line(
         {**answer_to(ASKED["list"][0]), "result": {"tools": [{"name": "x"}], "resultType": "complete"}}
     ),
+    "a content block without its text": lambda: line(called(content=[{"type": "text", "txt": "x"}])),
+    "a content that is no list": lambda: line(called(content="x")),
+    "an error flag that is a word": lambda: line(called(isError="perhaps")),
     "no jsonrpc": lambda: line(without(answer_to(ASKED["list"][0]), "jsonrpc")),
     "an error without a stable code": lambda: line(without(answer_to([]), "error", "data", "code")),
     "an error without a message": lambda: line(without(answer_to([]), "error", "message")),
@@ -116,14 +126,18 @@ def test_the_judge_asks_the_published_schema_for_the_definition_of_each_kind(
     for message, _ in ASKED.values():
         Talk().ask(message)
     assert asked == [
-        "DiscoverResultResponse",
-        "ListToolsResultResponse",
+        *("DiscoverResultResponse", "DiscoverResult"),
+        *("ListToolsResultResponse", "ListToolsResult"),
         *("JSONRPCErrorResponse", "ParseError"),
         *("JSONRPCErrorResponse", "InvalidRequestError"),
         *("JSONRPCErrorResponse", "MethodNotFoundError"),
         *("JSONRPCErrorResponse", "InvalidParamsError"),
         *("UnsupportedProtocolVersionError", "UnsupportedProtocolVersionError"),
     ]
+
+
+def test_the_answer_of_a_call_is_accepted_as_such() -> None:
+    assert sent(line(called()), "tools/call")["id"] == 1
 
 
 def test_a_result_of_another_method_than_the_one_that_was_asked_is_refused() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ UNAVAILABLE = {
 }
 
 
+_LIMITS = cycle((7, 8))
+
+
+def another() -> str:
+    """A further part of an owner's file that the active revision does not have."""
+    return f"\n[limits]\nconcurrency = {next(_LIMITS)}\n"
+
+
 def answers(client: RawClient, name: str) -> list[dict[str, Any]]:
     """The list, a further page, and calls of a name that is current, one that never was, and one of another form."""
     return [
@@ -106,7 +115,7 @@ def test_what_cannot_be_said_is_an_error_alike_for_every_name_and_never_a_shorte
 ) -> None:
     with RawClient(home) as client:
         assert set(client.names()) == SLUGS
-        apply(home, owner_text(home))  # a revision that the host has not looked at yet
+        apply(home, owner_text(home) + another())  # a revision that the host has not looked at yet
         with damaged(home, DAMAGES[damage]):
             assert answers(client, INVENTED) == [UNAVAILABLE] * 5
             assert "result" in client.request("server/discover")

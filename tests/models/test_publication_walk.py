@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from models import publication as model
-from models.lockstep import Actor, Clone, Production, memory_directory, newly_ended
+from models.enumerate import Step, steps
+from models.lockstep import Clone, memory_directory
+from models.publication_production import Actor, Production
 from rukh.store.home import Home
 from rukh.store.store import Store
 
@@ -50,7 +52,7 @@ class Worker:
         )
         assert self.answer() == "ready"
 
-    def tell(self, clone: Clone, step: model.Step) -> None:
+    def tell(self, clone: Clone, step: Step) -> None:
         assert self._process.stdin is not None
         pickle.dump((clone, step), self._process.stdin)
         self._process.stdin.flush()
@@ -59,7 +61,7 @@ class Worker:
         assert self._process.stdout is not None
         return pickle.load(self._process.stdout)
 
-    def do(self, clone: Clone, step: model.Step) -> tuple[str, Actor]:
+    def do(self, clone: Clone, step: Step) -> tuple[str, Actor]:
         self.tell(clone, step)
         return self.done()
 
@@ -151,7 +153,7 @@ class Walk(RuleBasedStateMachine):
         assert isinstance(seen, model.State)
         self.state = seen
 
-    def in_turn(self, one: model.Step, two: model.Step) -> tuple[dict[int, str], model.State] | None:
+    def in_turn(self, one: Step, two: Step) -> tuple[dict[int, str], model.State] | None:
         """What the model says when `one` is first."""
         answers, state = {}, self.state
         for step in (one, two):
@@ -161,10 +163,10 @@ class Walk(RuleBasedStateMachine):
             state, answers[step.actor] = found
         return answers, state
 
-    def steps(self) -> list[model.Step]:
-        return list(model.steps(self.state, BOUND))
+    def steps(self) -> list[Step]:
+        return list(steps(model, self.state, BOUND))
 
-    def chosen(self, which: int, how: int) -> model.Step:
+    def chosen(self, which: int, how: int) -> Step:
         """A step that can be asked for."""
         steps = self.steps()
         rules = sorted({step.rule for step in steps})
@@ -184,7 +186,7 @@ class Walk(RuleBasedStateMachine):
         self.clone = self.clone._replace(actors=tuple(actors), made=self.clone.made + 1)
 
     def seen(self) -> model.State | str:
-        self.clone = self.clone._replace(ended=newly_ended(self.store, self.clone.ended))
+        self.clone = self.clone._replace(ended=self.production.ended(self.store, self.clone.ended))
         return self.production.observed(self.store, self.clone.actors, self.clone.ended)
 
     def agree(self, expected: list[model.State]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 
-from models.lockstep import Production
+from models.publication_production import Production
 from rukh.store.holders import Holder
 from rukh.store.home import Home
 from rukh.store.store import Store

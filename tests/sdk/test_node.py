@@ -9,20 +9,18 @@ from typing import Any
 
 import pytest
 
-from rukh.host.invoker import Cancel
-from tests.support.children import Meeting, Running, called, execute, spawning, verdict
+from tests.support.children import Meeting, called, cancelled_once_there, execute, verdict
 from tests.support.languages import (
     DECLARED,
     EXECUTE,
     HELLO,
+    LARGEST,
     SDK,
+    TEXT,
     node_function,
     node_script,
     played,
 )
-
-TEXT = {"kind": "text"}
-LARGEST = 2**53 - 1
 
 
 @pytest.mark.requirement("RK-AUTHOR-002")
@@ -406,13 +404,7 @@ await serve({{ add: async (inputs, context) => {{
 }} }});
 """
     launch = node_script(tmp_path, source)
-    cancel = Cancel()
-    with spawning() as spawner:
-        running = Running(launch, spawner, declared=DECLARED, cancel=cancel, seconds=60)
-        assert "here" == meeting.told()
-        cancel.request("owner")
-        report = running.report()
-    meeting.close()
+    report = cancelled_once_there(launch, meeting, DECLARED)
 
     assert (("cancelled", "owner"), 0) == (verdict(report), report.exit_status)
     assert b"false\ntrue true\n" == report.diagnostics["stdout"][0]

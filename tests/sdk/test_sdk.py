@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from rukh.host.invoker import Cancel
 from rukh.host.launch import bootstrap_path
 from rukh.sdk.rukh_sdk import Failed, _json, _session, command
 from rukh.sdk.rukh_sdk._session import Link
@@ -22,27 +21,13 @@ from tests.support.children import (
     PATIENCE,
     PYTHON,
     Meeting,
-    Running,
     called,
+    cancelled_once_there,
     execute,
     released,
-    spawning,
     verdict,
 )
-
-ANY_OBJECT: dict[str, Any] = {
-    "kind": "structured",
-    "schema": {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "text": {"type": "string"},
-            "number": {"type": "number"},
-            "list": {"type": "array", "maxItems": 9, "items": {"type": "string"}},
-        },
-    },
-}
-TEXT = {"kind": "text"}
+from tests.support.languages import DECLARED, TEXT
 
 
 def extension(body: str, result: str = "", before: str = "") -> str:
@@ -54,7 +39,7 @@ def extension(body: str, result: str = "", before: str = "") -> str:
 def test_inputs_arrive_by_id_and_the_data_comes_back_as_it_is(tmp_path: Path) -> None:
     body = "return {'text': inputs['title'], 'number': inputs['n'], 'list': inputs['tags']}"
     inputs = {"title": 'e\u0301\u2028𝄞"\\', "n": -0.5, "tags": ["", "--x", "{}"]}
-    report = called(released(tmp_path, extension(body)), request=execute(inputs), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), request=execute(inputs), declared=DECLARED)
 
     data = {"text": inputs["title"], "number": -0.5, "list": inputs["tags"]}
     assert {"kind": "structured", "data": data} == report.command_result
@@ -69,7 +54,7 @@ RESULTS: dict[str, tuple[str, str, dict[str, Any] | None, Any]] = {
     "a large number": (
         "return {'number': 1e300}",
         "",
-        ANY_OBJECT,
+        DECLARED,
         {"kind": "structured", "data": {"number": 1e300}},
     ),
 }
@@ -87,7 +72,7 @@ def test_the_kind_of_the_result_is_the_decorators(tmp_path: Path, name: str) -> 
 @pytest.mark.requirement("RK-SDK-001")
 def test_a_banner_at_import_goes_to_stdout_and_the_session_stands_before_it(tmp_path: Path) -> None:
     before = "print('** banner **'); os.write(1, b'raw\\n'); print('noise', file=sys.stderr)"
-    report = called(released(tmp_path, extension("return {}", before=before)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension("return {}", before=before)), declared=DECLARED)
 
     assert ("succeeded", "") == verdict(report)
     assert [b"** banner **", b"raw"] == sorted(report.diagnostics["stdout"][0].splitlines())
@@ -149,7 +134,7 @@ FAILURES: dict[str, tuple[str, str, int, bytes]] = {
 @pytest.mark.parametrize("name", FAILURES)
 def test_whatever_is_raised_is_reported(tmp_path: Path, name: str) -> None:
     body, message, status, line = FAILURES[name]
-    report = called(released(tmp_path, extension(body)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), declared=DECLARED)
 
     assert (("command_failed", "command"), status) == (verdict(report), report.exit_status)
     assert (report.reason or {})["message"].startswith(message)
@@ -180,7 +165,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_an_extension_that_cannot_be_called_says_why(tmp_path: Path, name: str) -> None:
     source, line = BROKEN[name]
-    report = called(released(tmp_path, source), declared=ANY_OBJECT)
+    report = called(released(tmp_path, source), declared=DECLARED)
 
     assert (("command_failed", "command"), 1) == (verdict(report), report.exit_status)
     assert line in report.diagnostics["stderr"][0]
@@ -190,7 +175,7 @@ def test_an_extension_that_cannot_be_called_says_why(tmp_path: Path, name: str) 
 def test_a_command_is_known_by_its_id_or_its_identity(tmp_path: Path) -> None:
     for name in ("add", "acme.notes/add"):
         launch = released(tmp_path, extension("return {'text': context.command}"))
-        report = called(launch, request=execute(command=name), declared=ANY_OBJECT)
+        report = called(launch, request=execute(command=name), declared=DECLARED)
 
         assert {"kind": "structured", "data": {"text": name}} == report.command_result
 
@@ -198,7 +183,7 @@ def test_a_command_is_known_by_its_id_or_its_identity(tmp_path: Path) -> None:
 @pytest.mark.requirement("RK-SDK-004")
 def test_a_failure_may_carry_the_declared_result(tmp_path: Path) -> None:
     body = "raise rukh_sdk.Failed('partly', 4, result={'number': 2})"
-    report = called(released(tmp_path, extension(body)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), declared=DECLARED)
 
     assert (("command_failed", "command"), 4) == (verdict(report), report.exit_status)
     assert {"kind": "structured", "data": {"number": 2}} == report.command_result
@@ -215,7 +200,7 @@ go = threading.Event()
 atexit.register(lambda: print('handler', end=''))
 """
     body = "threading.Thread(target=late).start()\ngo.set()\nprint('function')\nreturn {}"
-    report = called(released(tmp_path, extension(body, before=before)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body, before=before)), declared=DECLARED)
 
     assert (("succeeded", ""), 0) == (verdict(report), report.exit_status)
     assert [b"function", b"handler", b"thread"] == sorted(report.diagnostics["stdout"][0].split())
@@ -225,7 +210,7 @@ atexit.register(lambda: print('handler', end=''))
 @pytest.mark.requirement("RK-SDK-003")
 def test_output_that_is_lost_is_no_success(tmp_path: Path) -> None:
     body = "sys.stdout.write('unflushed')\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nreturn {}"
-    report = called(released(tmp_path, extension(body)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), declared=DECLARED)
 
     assert ("command_failed", "command") == verdict(report)
     assert b"No space left on device" in report.diagnostics["stderr"][0]
@@ -237,7 +222,7 @@ def test_what_an_extension_starts_has_no_channel(tmp_path: Path) -> None:
 look = ['/bin/sh', '-c', 'for d in 1 3 4; do readlink /proc/self/fd/$d || echo none; done']
 return {'list': subprocess.run(look, stdout=subprocess.PIPE, text=True, close_fds=False).stdout.split()}
 """
-    report = called(released(tmp_path, extension(body, before="import subprocess")), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body, before="import subprocess")), declared=DECLARED)
     stdout, *private = (report.command_result or {})["data"]["list"]
 
     assert ("pipe:", ["none", "none"]) == (stdout[:5], private)
@@ -253,7 +238,7 @@ def test_imports_come_from_the_release_first_and_leave_nothing_in_it(tmp_path: P
     body = "return {'list': [parts.WORD, colorsys.WORD, sys.argv[0]]}"
     launch = released(tmp_path, extension(body, before="import parts, colorsys"))
     files = sorted(path for path in release.rglob("*"))
-    report = called(launch, declared=ANY_OBJECT)
+    report = called(launch, declared=DECLARED)
 
     assert {"list": ["of the release", "not of the library", "notes:add"]} == (report.command_result or {})[
         "data"
@@ -266,7 +251,7 @@ def cached(tmp_path: Path, source: str, mode: py_compile.PycInvalidationMode) ->
     """Byte code of `source` where that of the module `notes` belongs."""
     other = tmp_path / "other.py"
     other.write_text(source)
-    target = tmp_path / "cache" / f"notes.py.{sys.implementation.cache_tag}.pyc"
+    target = tmp_path / "cache" / f"notes.{sys.implementation.cache_tag}.pyc"
     py_compile.compile(str(other), str(target), invalidation_mode=mode, doraise=True)
     return target
 
@@ -281,7 +266,7 @@ def test_cached_byte_code_is_used_where_it_fits_and_else_the_source(tmp_path: Pa
     code = cached(tmp_path, extension("return {'text': add.__code__.co_filename}"), UNCHECKED)
 
     def ran() -> str:
-        text: str = (called(launch, declared=ANY_OBJECT).command_result or {})["data"]["text"]
+        text: str = (called(launch, declared=DECLARED).command_result or {})["data"]["text"]
         return text
 
     assert str(tmp_path / "release" / "notes.py") == ran()
@@ -302,9 +287,7 @@ answers = [context.operation('files.read/1', 'notes', {'path': 'x'}) for _ in ra
 seen = [str(bool(answers[0])), str(context.cancelled)]
 return {'list': [*sorted(context.supplied), *(answer.status for answer in answers), *seen]}
 """
-    report = called(
-        released(tmp_path, extension(body)), request=execute({"b": 1, "a": 2}), declared=ANY_OBJECT
-    )
+    report = called(released(tmp_path, extension(body)), request=execute({"b": 1, "a": 2}), declared=DECLARED)
 
     assert ("succeeded", "") == verdict(report)
     expected = ["a", "b", "unavailable", "unavailable", "False", "False"]
@@ -323,13 +306,7 @@ print(context.cancelled, context.cancelled)
 return {{}}
 """
     launch = released(tmp_path, extension(body, before="import select"))
-    cancel = Cancel()
-    with spawning() as spawner:
-        running = Running(launch, spawner, declared=ANY_OBJECT, cancel=cancel, seconds=60)
-        assert "here" == meeting.told()
-        cancel.request("owner")
-        report = running.report()
-    meeting.close()
+    report = cancelled_once_there(launch, meeting, DECLARED)
 
     assert (("cancelled", "owner"), 0) == (verdict(report), report.exit_status)
     assert b"False\nTrue True\n" == report.diagnostics["stdout"][0]
@@ -391,13 +368,13 @@ def test_the_compiled_json_and_the_whole_one_write_and_read_alike() -> None:
 def test_the_session_starts_without_heavy_modules(tmp_path: Path) -> None:
     """A start costs what it imports: the list is short, and `json` is not in it."""
     body = "return {'list': sorted(set(sys.modules) & {'json', 're', 'enum', 'typing', 'socket', 'threading', 'site'})}"
-    report = called(released(tmp_path, extension(body)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), declared=DECLARED)
 
     assert {"list": []} == (report.command_result or {})["data"]
 
 
 def test_signals_reach_an_extension_as_in_any_program(tmp_path: Path) -> None:
     body = "os.kill(os.getpid(), 15)"
-    report = called(released(tmp_path, extension(body)), declared=ANY_OBJECT)
+    report = called(released(tmp_path, extension(body)), declared=DECLARED)
 
     assert (("execution_failed", "exited_early"), -signal.SIGTERM) == (verdict(report), report.exit_status)

@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from rukh.host.invoker import Cancel
-from tests.support.children import Meeting, Running, called, execute, spawning, verdict
-from tests.support.languages import DECLARED, EXECUTE, HELLO, SDK, played, shell_script
+from tests.support.children import Meeting, called, cancelled_once_there, execute, verdict
+from tests.support.languages import DECLARED, EXECUTE, HELLO, LARGEST, SDK, TEXT, played, shell_script
 
-TEXT = {"kind": "text"}
-LARGEST = 2**53 - 1
 AWKWARD = [
     "",
     " ",
@@ -318,13 +315,7 @@ echo stopped
 rukh_result
 """
     launch = shell_script(tmp_path, body)
-    cancel = Cancel()
-    with spawning() as spawner:
-        running = Running(launch, spawner, declared=DECLARED, cancel=cancel, seconds=60)
-        assert "here" == meeting.told()
-        cancel.request("owner")
-        report = running.report()
-    meeting.close()
+    report = cancelled_once_there(launch, meeting, DECLARED)
 
     assert (("cancelled", "owner"), 0) == (verdict(report), report.exit_status)
     assert b"not yet\nstopped\n" == report.diagnostics["stdout"][0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rukh.sources import staging
-from rukh.sources.install import Consent
+from rukh.sources.consent import Consent
 from rukh.values.errors import RukhError
 from tests.sources.conftest import Bench, refused
 from tests.support.ledgers import failing
@@ -126,20 +126,6 @@ def test_the_highest_version_seen_outlives_removal(bench: Bench, publisher: Publ
     assert "RKT058" == refused(bench, lambda: bench.installer().install("acme.notes"))
     assert "1.0.0" == bench.installer().install("acme.notes", consent=DOWN).version
     assert "1.1.0" == bench.ledger.seen["acme.notes", publisher.key_id]
-
-
-@pytest.mark.requirement("RK-TRUST-041")
-def test_an_update_by_another_trusted_key_is_refused_until_the_package_is_installed_anew(
-    bench: Bench, publisher: Publisher, tmp_path: Path
-) -> None:
-    installed(bench, publisher, "1.0.0")
-    successor = Publisher.new(tmp_path / "successor")
-    bench.ledger.trust("acme.notes", successor.key_id, successor.pem)
-    successor.release(bench.catalog, version="1.1.0")
-
-    assert "RKT059" == refused(bench, lambda: bench.installer().update("acme.notes"))
-    bench.installer().remove("acme.notes")
-    assert successor.key_id == bench.installer().install("acme.notes").signer
 
 
 @pytest.mark.requirement("RK-TRUST-049")

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -133,3 +134,37 @@ def test_a_key_file_that_is_a_link_or_is_not_there_is_refused(tmp_path: Path) ->
         with pytest.raises(RukhError) as error:
             load_public(str(tmp_path / name))
         assert "RKT001" == error.value.rule
+
+
+# name: (what reads, the half that is named, the mode of its file, the mend)
+HALVES = {
+    "the public half to sign with": (
+        load_private,
+        "publisher.pub",
+        0o644,
+        "name publisher.key, the other half",
+    ),
+    "the private half to trust": (load_public, "publisher.key", 0o600, "name publisher.pub, the other half"),
+}
+
+
+@pytest.mark.requirement("RK-CLI-097")
+@pytest.mark.parametrize("case", HALVES)
+def test_the_other_half_of_a_pair_is_told_as_that(tmp_path: Path, case: str) -> None:
+    read, wrong, mode, mend = HALVES[case]
+    public = generate(str(tmp_path))
+    (tmp_path / wrong).chmod(mode)
+    with pytest.raises(RukhError) as error:
+        read(str(tmp_path / wrong))
+    assert ("RKT001", mend) == (error.value.rule, error.value.mend)
+    right = {"publisher.pub": "publisher.key", "publisher.key": "publisher.pub"}[wrong]
+    found: Any = read(str(tmp_path / right))
+    assert public.key_id == getattr(found, "public", found).key_id
+
+
+@pytest.mark.requirement("RK-CLI-097")
+@pytest.mark.parametrize("read", [load_private, load_public])
+def test_a_key_file_that_is_not_there_has_a_mend(tmp_path: Path, read: Callable[[str], object]) -> None:
+    with pytest.raises(RukhError) as error:
+        read(str(tmp_path / "nothing"))
+    assert ("RKT001", "name the publisher.") == (error.value.rule, error.value.mend[:19])

@@ -274,3 +274,15 @@ def test_a_read_only_tree_can_be_taken_away(tmp_path: Path) -> None:
     remove_tree(str(tmp_path / "tree"))
 
     assert [] == os.listdir(tmp_path)
+
+
+@pytest.mark.requirement("RK-STORE-018")
+@pytest.mark.parametrize("kind", ["a link to a directory", "a file"])
+def test_what_lies_in_the_place_of_a_tree_is_removed_and_nothing_behind_it(tmp_path: Path, kind: str) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    root.symlink_to(outside) if "link" in kind else root.write_text("x")
+    remove_tree(str(root))
+    assert not os.path.lexists(root)
+    assert ["kept"] == os.listdir(outside)

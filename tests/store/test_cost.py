@@ -129,6 +129,26 @@ def test_nothing_is_read_from_end_to_end(stores: dict[int, Store], name: str) ->
     assert any(line.startswith("SEARCH") for line in plan)
 
 
+@pytest.mark.requirement("RK-PUB-017")
+def test_no_statement_of_capture_outcome_and_recovery_reads_a_journal_from_end_to_end(tmp_path: Path) -> None:
+    """Every statement that they run, whatever it is: what is walked is one row, or what a holder left."""
+    store = home_with(tmp_path, SHORT)
+    ran = {sql for taken in steps_of_acts(store).values() for sql, _ in taken}
+    explained = {sql for sql in ran if sql.split()[0] in ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")}
+    scanned = {line for sql in explained for line in plan_of(store, sql) if line.startswith("SCAN")}
+    assert scanned <= _FEW
+    tables = ("operation", "invocation", "reference")
+    assert [any(table in sql for sql in explained) for table in tables] == [True] * len(tables)
+    assert plan_of(store, "SELECT * FROM operation WHERE detail = ?") == ["SCAN operation"]
+    store.close()
+
+
+def plan_of(store: Store, sql: str) -> list[str]:
+    """The plan's lines, whatever the values are."""
+    values = (None,) * sql.count("?")
+    return [row[3] for row in store.database.rows(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
 @pytest.mark.requirement("RK-PUB-018")
 def test_contents_are_written_ahead_in_transactions_of_bounded_size(tmp_path: Path) -> None:
     from rukh.store.publications import Intent

@@ -75,6 +75,19 @@ def test_trust_sources_publications_and_tasks_are_on_the_disk_when_acknowledged(
     ]
 
 
+@pytest.mark.requirement("RK-CONS-010")
+def test_a_decision_about_an_update_is_on_the_disk_before_anything_is_published(
+    store: Store, written: list[tuple[str, int]]
+) -> None:
+    for given in (True, False):
+        store.trust.record_consent(given, "acme.x@1.1.0", "{}", subject="user:local")
+    assert written == [("consent.given", SYNCED), ("consent.refused", SYNCED)]
+    rows = store.database.rows(
+        "SELECT surface, subject, about, detail FROM audit WHERE event LIKE 'consent.%'"
+    )
+    assert rows == [("cli", "user:local", "acme.x@1.1.0", "{}")] * 2
+
+
 @pytest.mark.requirement("RK-STORE-014")
 def test_capture_rejection_and_outcome_do_not_wait_for_the_disk(
     store: Store, written: list[tuple[str, int]]

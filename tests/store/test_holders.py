@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -120,6 +121,35 @@ def test_a_lock_that_cannot_be_made_is_a_refusal(home: Home) -> None:
     with pytest.raises(RukhError) as refused:
         _ = Holder(home).id
     assert refused.value.rule == "RKS007"
+
+
+def failing(_path: str, *_: int) -> int:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.mark.requirement("RK-PUB-038")
+def test_a_file_that_the_storage_does_not_let_go_of_is_left_for_the_next_sweep(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = Holder(home)
+    name = holder.id
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", failing)
+        holder.leave()
+        assert ([], [name], False) == (sweep(home), files(home), is_alive(home, name))
+    assert ([name], []) == (sweep(home), files(home))
+
+
+@pytest.mark.requirement("RK-PUB-015")
+def test_a_holder_whose_file_cannot_be_opened_counts_as_alive(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = Holder(home)
+    name = holder.id
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", failing)
+        assert (True, []) == (is_alive(home, name), sweep(home))
+    holder.leave()
 
 
 @pytest.mark.requirement("RK-PUB-010")

@@ -130,7 +130,7 @@ def test_an_operation_of_a_living_process_is_busy_and_one_with_an_outcome_is_ans
     assert answered.state == "committed"
 
 
-@pytest.mark.requirement("RK-PUB-019")
+@pytest.mark.requirement("RK-PUB-019", "RK-PUB-009")
 def test_what_fails_on_its_way_is_aborted_and_what_is_committed_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +139,8 @@ def test_what_fails_on_its_way_is_aborted_and_what_is_committed_stays(
     def interrupted(_intent: Intent) -> None:
         raise KeyboardInterrupt
 
-    def publish(operation: str) -> str:
+    def publish(operation: str) -> tuple[str, bool]:
+        """What became of it, and whether somebody still owes its answer: what is raised tells of an abort alone."""
         with pytest.raises(KeyboardInterrupt):
             publications.publish(
                 operation,
@@ -151,13 +152,15 @@ def test_what_fails_on_its_way_is_aborted_and_what_is_committed_stays(
             )
         recorded = publications.operation(operation)
         assert recorded is not None
-        return recorded.state
+        owed = store.database.row("SELECT holder IS NOT NULL FROM operation WHERE id = ?", (operation,))
+        assert owed is not None
+        return recorded.state, bool(owed[0])
 
     commit = publications.commit
     monkeypatch.setattr(publications, "commit", interrupted)
-    assert publish("op_2") == "aborted"
+    assert publish("op_2") == ("aborted", False)
     monkeypatch.setattr(publications, "commit", lambda asked: interrupted(commit(asked)))  # type: ignore[arg-type]
-    assert publish("op_3") == "committed"
+    assert publish("op_3") == ("committed", True)
 
 
 def capture(store: Store, invocation: str) -> None:

@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from rukh.host.invoker import Cancel, Report, run
+from rukh.host.cancel import Cancel
+from rukh.host.invoker import Report, run
 from rukh.host.launch import BASE_ENVIRONMENT, plan_launch
 from rukh.host.spawner import Launch, Spawner
 from rukh.host.streams import Streams
@@ -168,6 +169,18 @@ class Running:
     def report(self) -> Report:
         assert self.ended(PATIENCE), "the call has not ended"
         return self._reports[0]
+
+
+def cancelled_once_there(launch: Launch, meeting: Meeting, declared: dict[str, Any]) -> Report:
+    """A call that the owner cancels as soon as its child has said `here` at the meeting, which is then over."""
+    cancel = Cancel()
+    with spawning() as spawner:
+        running = Running(launch, spawner, declared=declared, cancel=cancel, seconds=PATIENCE)
+        assert meeting.told() == "here"
+        cancel.request("owner")
+        report = running.report()
+    meeting.close()
+    return report
 
 
 @contextmanager

@@ -78,13 +78,13 @@ class InstalledHome:
         self.settle()
 
     def settle(self) -> None:
-        """Install or update to what the catalog offers."""
+        """Install or update to what the catalog offers; the owner consents to whatever an update changes."""
         store = Store(open_home(self.path, create=True))
         try:
             ledger = StoreLedger(store)
             store.trust.add_key(self.package, self.publisher.key_id, self.publisher.pem, subject="user:local")
             store.trust.add_source("local", str(self.catalog), subject="user:local")
-            installer = Installer(ledger, store.home, lambda: NOW)
+            installer = Installer(ledger, store.home, lambda: NOW, ask=lambda _difference: True)
             if self.package in ledger.active().profile["packages"]:
                 installer.update(self.package)
             else:

@@ -14,11 +14,14 @@ from typing import Any
 
 from rukh.host.launch import plan_launch
 from rukh.host.spawner import Launch
-from tests.support.children import PATIENCE, PYTHON, released
+from tests.support.children import PATIENCE, PYTHON
 
 ROOT = Path(__file__).resolve().parents[2]
 SDK = ROOT / "rukh" / "sdk"
 CHILD_IN_C = ROOT / "tests" / "sdk" / "child.c"
+
+TEXT: dict[str, Any] = {"kind": "text"}
+LARGEST = 2**53 - 1  # the largest integer of a value
 
 # A result schema with a member of each scalar type that the tests below need.
 DECLARED: dict[str, Any] = {
@@ -74,13 +77,6 @@ def shell_script(directory: Path, body: str) -> Launch:
     shutil.copy(SDK / "sh" / "rukh.sh", release / "lib")
     (release / "bin" / "add").write_text(f'. "${{0%/*}}/../lib/rukh.sh"\n{body}\n', encoding="utf-8")
     return launch_of(directory, "native", ["lib/rukh-sh", "bin/add"])
-
-
-def python_function(directory: Path, body: str) -> Launch:
-    """An extension in Python with `body` as the function of the command `add`."""
-    lines = "\n".join(f"    {line}" for line in body.splitlines())
-    head = "import os, signal, subprocess, sys\nimport rukh_sdk\n@rukh_sdk.command('add')\n"
-    return released(directory, f"{head}def add(inputs, context):\n{lines}\n")
 
 
 def compiled(program: Path) -> Path:

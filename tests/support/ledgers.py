@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rukh.contract.candidate import Candidate
+from rukh.contract.difference import Compiled, Standing
 from rukh.contract.profile import DEFAULT_PROFILE
 from rukh.sources.catalog import Offer
 from rukh.sources.directory import DirectorySource
@@ -19,6 +20,8 @@ from rukh.values.errors import RukhError
 class MemoryActive:
     revision: str
     profile: dict[str, Any]
+    generation: str = ""
+    projection: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class MemoryLedger:
     seen: dict[tuple[str, str], str] = field(default_factory=dict)
     releases: list[Installed] = field(default_factory=list)
     admissions: list[tuple[bool, str, str, dict[str, Any], str]] = field(default_factory=list)
+    consents: list[tuple[bool, str, dict[str, Any], str]] = field(default_factory=list)
+    standing: Compiled = field(default_factory=lambda: Standing([], {}))
     operations: dict[str, MemoryPublished] = field(default_factory=dict)
     before_publish: Callable[[], None] = nothing
     behind_publish: Callable[[], None] = nothing
@@ -75,6 +80,12 @@ class MemoryLedger:
     ) -> None:
         self.admissions.append((admitted, package, version, json.loads(detail), subject))
 
+    def compiled(self, generation: str, projection: str, package: str) -> Compiled:
+        return self.standing
+
+    def record_consent(self, given: bool, about: str, detail: str, *, subject: str) -> None:
+        self.consents.append((given, about, json.loads(detail), subject))
+
     def publish(
         self,
         operation: str,
@@ -89,6 +100,7 @@ class MemoryLedger:
         else:
             self.number += 1
             self.profile = profile
+            self.standing = candidate
             if installed is not None:
                 self.releases.append(installed)
                 self.seen[installed.package, installed.signer] = installed.highest

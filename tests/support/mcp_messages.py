@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-from mcp_types import Implementation, UnsupportedProtocolVersionErrorData, jsonrpc_message_adapter
+from mcp_types import (
+    CallToolResult,
+    DiscoverResult,
+    Implementation,
+    ListToolsResult,
+    UnsupportedProtocolVersionErrorData,
+    jsonrpc_message_adapter,
+)
 from mcp_types.methods import validate_server_result
+from pydantic import BaseModel
 
 ROOT = Path(__file__).resolve().parents[2]
 # The published schema is not ours to ship; it is read where it lies beside the checkout.
@@ -26,11 +34,12 @@ META: dict[str, Any] = {
     PREFIX + "clientCapabilities": {},
     PREFIX + "clientInfo": {"name": "test", "version": "1"},
 }
-# method: a member that its result must have and no other result has, and its published definition
-_RESULTS = {
-    "server/discover": ("supportedVersions", "DiscoverResultResponse"),
-    "tools/list": ("tools", "ListToolsResultResponse"),
-    "tools/call": ("content", "CallToolResultResponse"),
+# method: a member that its result must have and no other result has, its model, and its published definition. What a
+# response may hold besides is wider than the result that is meant, so that both are asked.
+_RESULTS: dict[str, tuple[str, type[BaseModel], str]] = {
+    "server/discover": ("supportedVersions", DiscoverResult, "DiscoverResult"),
+    "tools/list": ("tools", ListToolsResult, "ListToolsResult"),
+    "tools/call": ("content", CallToolResult, "CallToolResult"),
 }
 _ERRORS = {
     -32700: "ParseError",
@@ -123,9 +132,12 @@ def _judge_error(message: dict[str, Any]) -> None:
 
 
 def _judge_result(message: dict[str, Any], method: str | None) -> None:
-    answered = [name for name, (member, _) in _RESULTS.items() if member in message["result"]]
+    answered = [name for name, (member, _, _) in _RESULTS.items() if member in message["result"]]
     assert len(answered) == 1 and method in (None, *answered), message
     assert message["result"]["resultType"] == "complete", message
     Implementation.model_validate(message["result"]["_meta"][PREFIX + "serverInfo"])
     validate_server_result(answered[0], VERSION, message["result"])
-    assert published_says(_RESULTS[answered[0]][1], message) in (True, None), message
+    _, model, definition = _RESULTS[answered[0]]
+    model.model_validate(message["result"])
+    assert published_says(f"{definition}Response", message) in (True, None), message
+    assert published_says(definition, message["result"]) in (True, None), message

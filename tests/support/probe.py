@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from rukh.contract.profile import read_owner_profile
-from rukh.host.ledger import StoreLedger, apply_owner_part
 from rukh.store.home import open_home
 from rukh.store.store import Store
-from tests.support.homes import InstalledHome
+from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
+from tests.support.stubs import apply
 
 PACKAGE = "acme.tools"
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
@@ -178,17 +178,8 @@ def probing_home(place: Path) -> InstalledHome:
     """A home with that extension; all of its programs are granted but `ungranted`, all are allowed but `forbidden`."""
     home = InstalledHome(place, PACKAGE)
     home.install(FILES, commands=commands(), runtime={"kind": "native"})
-    apply_owner(home, OWNER + "".join(GRANT.format(command=name) for name in GRANTED))
+    apply(home, OWNER + "".join(GRANT.format(command=name) for name in GRANTED))
     return home
-
-
-def apply_owner(home: InstalledHome, text: str) -> None:
-    """Publish the owner's file `text`."""
-    store = Store(open_home(home.path, create=False))
-    try:
-        apply_owner_part(StoreLedger(store), store.home, read_owner_profile(text))
-    finally:
-        store.close()
 
 
 def told(output: bytes) -> dict[str, Any]:
@@ -198,3 +189,31 @@ def told(output: bytes) -> dict[str, Any]:
     pairs = document["environment"].items()
     document["environment"] = {bytes.fromhex(name): bytes.fromhex(value) for name, value in pairs}
     return document
+
+
+_CALLS = """
+SELECT outcome, envelope, revision FROM invocation JOIN audit ON about = id
+WHERE event IN ('invocation.captured', 'invocation.rejected') ORDER BY sequence DESC
+"""
+
+
+def rows_of(home: InstalledHome) -> list[tuple[Any, ...]]:
+    """Outcome, envelope and revision of every call, the latest first."""
+    store = Store(open_home(home.path, create=False))
+    rows = store.database.rows(_CALLS)
+    store.close()
+    return rows
+
+
+def recorded(home: InstalledHome) -> list[tuple[str | None, str | None]]:
+    """Outcome and code of the reason of every call, the latest first."""
+    return [
+        (outcome, json.loads(text or "{}").get("reason", {}).get("code"))
+        for outcome, text, _revision in rows_of(home)
+    ]
+
+
+def start(home: InstalledHome, *words: str | bytes, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """One command line, with whatever `subprocess.run` can give it."""
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "env": home.environment(), **more}
+    return subprocess.run([PROGRAM, *words], timeout=PATIENCE, check=False, **options)

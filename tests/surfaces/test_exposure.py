@@ -233,6 +233,11 @@ LOOKS = [
     ["mcp", "tools", "--endpoint", "desk"],
     ["mcp", "config", "--endpoint", "desk"],
     ["mcp", "tools", "--endpoint", "desk", "--explain", "acme.echo/say"],
+    ["help", "approved"],
+    ["profile", "history"],
+    ["completion", "bash"],
+    ["completion", "--words", "fish", "2", "echo", ""],
+    ["completion", "--words", "bash", " ;|&", "rukh echo say --", ""],
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.mcp_messages import sent
 from tools import load
 
 CALLS = 3_000
@@ -15,7 +16,7 @@ CALLS = 3_000
 
 @pytest.mark.requirement("RK-MCP-046", "RK-MCP-035")
 def test_thousands_of_calls_sixteen_at_once_leave_the_server_as_it_was(tmp_path: Path) -> None:
-    first, last = load.run(CALLS, tmp_path)
+    first, last = load.run(CALLS, tmp_path, judge=sent)
     assert first[:3] == last[:3]
     assert last.bytes - first.bytes <= load.MORE_BYTES
 

@@ -18,6 +18,7 @@ from rukh.cli.context import Context
 from rukh.cli.output import STDOUT, write_out
 from rukh.cli.paint import bold, painted
 from rukh.cli.sheet import Sheet
+from rukh.cli.verbs import GROUPS
 from rukh.cli.words import BUILT
 from rukh.values.errors import RukhError
 
@@ -29,17 +30,19 @@ _MODULES = {
     "pack": "authoring",
     "sign": "authoring",
     "catalog": "authoring",
-    "trust": "packages",
-    "source": "packages",
+    "trust": "trusting",
+    "source": "trusting",
     "install": "packages",
     "update": "packages",
     "remove": "packages",
     "list": "packages",
+    "info": "information",
     "profile": "profile",
     "mcp": "endpoints",
     "task": "endpoints",
     "recover": "upkeep",
     "gc": "upkeep",
+    "doctor": "doctor",
     "completion": "completing",
     "help": "helping",
 }
@@ -48,7 +51,6 @@ _MODULES = {
 # No text is cut to a width before it is laid out.
 _UNCUT = 10_000
 _CLICKS_HELP, _HELP = "Show this message and exit.", "Show this help"
-_GROUPS = frozenset({"trust", "source", "profile", "mcp", "task"})
 
 
 class _Pages(click.HelpFormatter):
@@ -111,8 +113,12 @@ class _Words(click.Group):
         return _dressed(found)
 
 
-def administer(context: Context, words: list[str]) -> int:
-    """Run one administrative command line; the exit status. Raises RKL025 for a word that is only reserved yet."""
+def administer(context: Context, words: list[str], before: int = 0) -> int:
+    """Run one administrative command line, with the `before` words in front of it; the exit status.
+
+    Raises RKL025 for a word that is only reserved yet, RKL018 for one that its group does not have, and RKL028 for
+    words that do not fit.
+    """
     if words[0] not in BUILT:
         raise RukhError(
             "RKL025",
@@ -120,11 +126,14 @@ def administer(context: Context, words: list[str]) -> int:
             place=words[0],
             mend=f"see {context.name} --help",
         )
+    _require_verb(context, words)
     root = _Words(name=context.name, context_settings={"help_option_names": ["-h", "--help"]})
     try:
         answer: Any = root.main(args=words, prog_name=context.name, standalone_mode=False, obj=context)
     except click.ClickException as error:
-        raise _usage(error, context, words) from error
+        from rukh.cli.admin.usage import refusal
+
+        raise refusal(error, context.name, words, before) from error
     except click.Abort:
         raise KeyboardInterrupt from None
     if not isinstance(answer, Shown):
@@ -133,10 +142,12 @@ def administer(context: Context, words: list[str]) -> int:
     return answer.status
 
 
-def _usage(error: click.ClickException, context: Context, words: list[str]) -> RukhError:
-    """click's complaint as a refusal of ours, naming the verb and the way to its help."""
-    verb = words[:1] + [word for word in words[1:2] if words[0] in _GROUPS and not word.startswith("-")]
-    place = " ".join([context.name, *verb])
-    bare = isinstance(error, click.exceptions.NoArgsIsHelpError)
-    message = "a verb is missing" if bare else error.format_message()
-    return RukhError("RKL028", message, place=place, mend=f"see {place} --help")
+def _require_verb(context: Context, words: list[str]) -> None:
+    """Refuse a word behind a group of the core that is none of its verbs, as one of an extension is. RK-CLI-092"""
+    group, wrong = words[0], words[1] if len(words) > 1 else "-"
+    if wrong.startswith("-") or group not in GROUPS or wrong in GROUPS[group]:
+        return
+    from rukh.cli.help import unknown_command
+
+    verbs = [((group, verb), "command", "", says) for verb, says in GROUPS[group].items()]
+    raise unknown_command(context.name, [group, wrong], verbs, [])

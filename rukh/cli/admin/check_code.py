@@ -3,6 +3,7 @@
 | runtime | looked at |
 |---|---|
 | native, and every passthrough program | the file is there and executable |
+| native with `rukh-sh` | the script of the shell that it is given is there too |
 | node | the script is there |
 | python | the module is there and parses, has the function, and binds it to the command with its kind of result |
 
@@ -15,6 +16,7 @@ import os
 import stat
 from typing import Any
 
+from rukh.cli.admin.check_paths import shown_path
 from rukh.cli.admin.check_python import Function, Module, Unreadable
 from rukh.contract.diagnostics import Diagnostic, in_order
 from rukh.sources.declared import Declared
@@ -23,6 +25,9 @@ from rukh.values.reader import Positions
 
 # No module that people write is larger; a larger one is left to Python.
 _MODULE_BYTES = 4 << 20
+# The program that a release is given for its scripts of the shell, by the name under which it is vendored.
+SHELL_PROGRAM = "rukh-sh"
+_WRITE_IT = "write it, or name the file that there is; a link is none"
 
 
 def code_findings(descriptor: dict[str, Any], positions: Positions, release: str) -> list[Diagnostic]:
@@ -50,6 +55,8 @@ class _Looking:
         if isinstance(mapping[member], list):
             pointer += "/0"
         file = self._file(pointer, mapping)
+        if file and member == "entry" and os.path.basename(file) == SHELL_PROGRAM:
+            self._script(pointer, mapping[member])
         if file and isinstance(mapping[member], str):
             module = self._module(pointer, file)
             if module:
@@ -66,9 +73,26 @@ class _Looking:
                 self._at(pointer, "RKK005", f"{path} is not executable", f"chmod +x {path}")
                 return None
         names = " or ".join(path for path, _modes in wanted)
-        mend = "write it, or name the file that there is; a link is none"
-        self._at(pointer, "RKK004", f"there is no file {names}", mend)
+        self._at(pointer, "RKK004", f"there is no file {names}", _WRITE_IT)
         return None
+
+    def _script(self, pointer: str, entry: list[str]) -> None:
+        """What stands behind the program for the shell is a file of the release, and no word of its own."""
+        place = pointer.removesuffix("0") + "1"
+        if not entry[1:]:
+            mend = f'name it: ["{entry[0]}", "bin/script"]'
+            self._at(pointer, "RKK004", f"{entry[0]} is given no script to run", mend)
+        elif not self._mode(entry[1]):
+            self._at(place, "RKK004", f"there is no file {entry[1]}", self._near_file(entry[1]))
+
+    def _near_file(self, path: str) -> str:
+        directory, _, name = path.rpartition("/")
+        try:
+            there = sorted(os.listdir(os.path.join(self._release, directory)))
+        except (OSError, ValueError):
+            there = []
+        near = nearest(name, [each for each in there if self._mode(f"{directory}/{each}".lstrip("/"))])
+        return f"did you mean {directory + '/' if directory else ''}{near}?" if near else _WRITE_IT
 
     def _mode(self, path: str) -> str:
         """The mode of a regular file as a release knows it, or ""."""
@@ -125,8 +149,7 @@ class _Looking:
             self._in_code(pointer, "RKK009", *place, message, mend)
 
     def _shown(self, path: str) -> str:
-        joined = os.path.join(self._release, path) if self._release != os.curdir else path
-        return joined.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return shown_path(self._release, path)
 
     def _at(self, pointer: str, rule: str, message: str, mend: str) -> None:
         self.found.append(Diagnostic(rule, pointer, *self._positions.at(pointer), message, mend))

@@ -1,9 +1,9 @@
-"""What the paths of a check mean: which descriptors they name. RK-CHECK-001
+"""What the paths of a check mean: which documents they name. RK-CHECK-001
 
 | path | means |
 |---|---|
-| a file, or `-` | that document |
-| a directory with `rukh-extension.json` | that descriptor, and the code beside it |
+| a file, or `-` | that document: a descriptor, or cases where it is called `rukh-cases.json` |
+| a directory with `rukh-extension.json` | that descriptor, and the code and the cases beside it |
 | another directory | every `rukh-extension.json` below it, in the order of their paths |
 
 Links are not followed below a directory, directories that nobody writes by hand are passed over, and the search is
@@ -41,13 +41,22 @@ class Target:
     @property
     def shown(self) -> str:
         """The path as text: a byte of it that is not UTF-8 is escaped."""
-        return self.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return _as_text(self.path)
 
     def read(self) -> bytes:
         """The document, and one byte more where it is too large; raises RKL023."""
         if self.path != STDIN and os.path.basename(self.path) == DESCRIPTOR_FILE:
             _require_file(self.path)
         return read_some(self.path, LIMIT_DESCRIPTOR_BYTES + 1)
+
+
+def shown_path(release: str, name: str) -> str:
+    """The path of a file in a release as text, as short as the caller wrote the directory."""
+    return _as_text(os.path.join(release, name) if release != os.curdir else name)
+
+
+def _as_text(path: str) -> str:
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def targets(paths: tuple[str, ...]) -> list[Target]:

@@ -177,7 +177,8 @@ def _binding(call: ast.Call) -> Binding:
     result = given.get("result", ast.Constant("structured"))
     literal = isinstance(identifier, ast.Constant) and isinstance(identifier.value, str)
     return Binding(
-        identifier.value if literal else None,  # type: ignore[union-attr]
+        identifier.value if literal else None,  # type: ignore[union-attr]  # `literal` is that it is a constant
+        # A constant of another type is none of the kinds, and is judged as such.
         result.value if isinstance(result, ast.Constant) else None,  # type: ignore[arg-type]
         literal and isinstance(result, ast.Constant) and all(word.arg for word in call.keywords),
     )

@@ -2,7 +2,7 @@
 
 1. The paths are turned into documents (`check_paths`). RK-CHECK-001
 2. Each document is judged by the checker that every host has. Only where that finds no error, its examples are tried,
-   advice is given, and, where the document lies in a release, the code is looked at. RK-CHECK-010
+   advice is given, and, where the document lies in a release, the code and the cases are looked at. RK-CHECK-010
 3. The findings of all documents are shown: two lines each, JSON, or SARIF. Exit 1 after an error, under `--strict`
    after a warning too, else 0. RK-CHECK-003
 
@@ -13,15 +13,17 @@ only some answers need are loaded by them: editors run a check at each save.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from rukh.cli.admin.check_cases import cases_findings, document_findings, is_cases_file
 from rukh.cli.admin.check_paths import Target, is_one_document, targets, unreadable
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
+from rukh.cli.files import STDIN
 from rukh.contract.advice import advise
+from rukh.contract.cases import first_fault
 from rukh.contract.descriptor import Checked, check
 from rukh.contract.diagnostics import (
     Diagnostic,
@@ -49,8 +51,8 @@ Reports = list[tuple[str, list[Diagnostic]]]
 @json_option
 @click.option("--strict", is_flag=True, help="Exit 1 after a warning too.")
 @click.option("--descriptor-only", is_flag=True, help="Do not look at the code beside a descriptor.")
-@click.option("--rules", "listing", is_flag=True, help="List every rule of a check.")
-@click.option("--explain", "rule", metavar="RULE", help="Explain one rule.")
+@click.option("--rules", "listing", is_flag=True, help="List every rule that a check can report.")
+@click.option("--explain", "rule", metavar="RULE", help="Explain one rule, of a check or of anything else.")
 @click.option(
     "--schema", "schema_name", metavar="NAME", help="Print a JSON Schema for editors, such as descriptor-2."
 )
@@ -68,13 +70,15 @@ def check_verb(
 ) -> Shown:
     """Check extensions: each PATH is a descriptor, a directory, or - for standard input.
 
-    A directory means its rukh-extension.json and the code beside it, or, where it has none, every one below. Exit 0
-    without errors, 1 with errors.
+    A directory means its rukh-extension.json with the code and the cases beside it, or, where it has none, every one
+    below. Exit 0 without errors, 1 with errors.
     """
     form = _form(form, as_json)
     asked = [name for name, wanted in _asks(paths, listing, rule, schema_name) if wanted]
     if len(asked) != 1:
-        raise click.UsageError(f"name either {', '.join(asked)}" if asked else "name a PATH to check")
+        raise click.UsageError(
+            f"{' and '.join(asked)} ask for different answers" if asked else "name a PATH to check"
+        )
     if not paths:
         return _answer(form, listing, rule, schema_name)
     reports = [(target.shown, _findings(target, descriptor_only)) for target in targets(paths)]
@@ -86,8 +90,8 @@ def check_verb(
     return Shown(document, json=form == _JSON, text=_text(reports, errors, warnings), status=status)
 
 
-def refuse_wrong_code(directory: str) -> None:
-    """What `pack` asks before it packs: raises RukhError for the first error in the code or the examples. RK-CHECK-014
+def errors_beside(directory: str) -> list[Diagnostic]:
+    """The errors in the examples, the code and the cases of the extension in a directory. RK-CHECK-014
 
     A descriptor that is missing or has errors is left to the packing itself.
     """
@@ -95,10 +99,15 @@ def refuse_wrong_code(directory: str) -> None:
     try:
         checked = check(target.read())
     except RukhError:
-        return
-    errors = _beyond(target, checked)
+        return []
+    return _beyond(target, checked)
+
+
+def refuse_wrong_code(directory: str) -> None:
+    """What `pack` asks before it packs: raises RukhError for the first of `errors_beside`. RK-CHECK-014"""
+    errors = errors_beside(directory)
     if errors:
-        raise _refusal(errors)
+        raise first_fault(DESCRIPTOR_FILE, errors)
 
 
 def _form(form: str | None, as_json: bool) -> str:
@@ -129,7 +138,7 @@ def _answer(form: str, listing: bool, rule: str | None, schema_name: str | None)
         return Shown(explanations.rules_json(), json=form == _JSON, text=explanations.rules_text())
     if rule is not None:
         known = explanations.known_rule(rule)
-        explained = published.explanations()["rules"][known]
+        explained = published.explanations()["rules"].get(known)
         return Shown(
             explanations.rule_json(known, explained),
             json=form == _JSON,
@@ -146,6 +155,10 @@ def _findings(target: Target, descriptor_only: bool) -> list[Diagnostic]:
         data = target.read()
     except RukhError as refusal:
         return [unreadable(refusal.message, mend=refusal.mend)]
+    if not data.strip():
+        return [_nothing_in(target)]
+    if is_cases_file(target.path):
+        return document_findings(data, target.path, descriptor_only)
     checked = check(data)
     if checked.descriptor is None or checked.positions is None:
         return checked.diagnostics
@@ -154,8 +167,16 @@ def _findings(target: Target, descriptor_only: bool) -> list[Diagnostic]:
     return in_order([*checked.diagnostics, *advice, *beyond])
 
 
+def _nothing_in(target: Target) -> Diagnostic:
+    if target.path == STDIN:
+        return Diagnostic("RKV002", "", 1, 1, "nothing came on standard input", "pipe a descriptor into it")
+    return Diagnostic(
+        "RKV002", "", 1, 1, "nothing stands in the file", "write a descriptor; see the verb new"
+    )
+
+
 def _beyond(target: Target, checked: Checked, descriptor_only: bool = False) -> list[Diagnostic]:
-    """The errors that only trying the examples and looking at the code can tell of a descriptor without others."""
+    """The errors that only the examples, the code and the cases can tell of a descriptor without others."""
     if checked.descriptor is None or checked.positions is None:
         return []
     from rukh.cli.admin.check_examples import example_findings
@@ -165,20 +186,8 @@ def _beyond(target: Target, checked: Checked, descriptor_only: bool = False) -> 
         from rukh.cli.admin.check_code import code_findings
 
         found += code_findings(checked.descriptor, checked.positions, target.release)
+        found += cases_findings(checked.descriptor, target.release)
     return found
-
-
-def _refusal(errors: Sequence[Diagnostic]) -> RukhError:
-    first = errors[0]
-    more = f" (and {len(errors) - 1} more; see check)" if len(errors) > 1 else ""
-    return RukhError(
-        first.rule,
-        first.message + more,
-        place=f"{first.file or DESCRIPTOR_FILE}, {first.pointer}",
-        mend=first.mend,
-        line=first.line,
-        column=first.column,
-    )
 
 
 def _sarif(context: Context, reports: Reports) -> dict[str, Any]:

@@ -110,6 +110,8 @@ def _explain_text(document: dict[str, Any]) -> str:
     from rukh.cli.text import printable
 
     tool, call = _VERDICTS[document["tool"], document["admitted"]]
+    changed = any(c["condition"] == "unmodified" and c["state"] == "unmet" for c in document["conditions"])
+    call += _CHANGED if changed and document["admitted"] else ""
     lines = [f"{document['identity']} {tool} of {document['endpoint']} at {document['revision']}{call}"]
     if "name" in document:
         lines.append(f"  {document['name']}")
@@ -124,6 +126,8 @@ def _explain_text(document: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+# A call looks at the files no more than a list does; the owner must not take "admitted" for "as verified". RK-EXPL-042
+_CHANGED = ", and would run code that was changed since it was verified: no call is stopped by that; see doctor --fix"
 _VERDICTS = {
     (True, True): ("is a tool", "; a call would be admitted"),
     (True, False): ("is a tool", "; a call would be refused"),

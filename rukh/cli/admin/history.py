@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import click
 
 from rukh.cli.admin.homes import opened
-from rukh.cli.admin.shown import Shown, json_option
+from rukh.cli.admin.shown import Shown, json_option, when
+from rukh.cli.admin.watching import Watch
 from rukh.cli.context import Context
 from rukh.host.upkeep import rollback
 from rukh.values.canonical import canonical
@@ -31,7 +31,7 @@ def profile_history(context: Context, as_json: bool) -> Shown:
         for one in kept
     ]
     text = "".join(
-        f"{row['revision']}  {_when(row['publishedMs'])}  {_packages(row['packages'])}\n" for row in rows
+        f"{row['revision']}  {when(row['publishedMs'])}  {_packages(row['packages'])}\n" for row in rows
     )
     return Shown({"revisions": rows}, json=as_json, text=text)
 
@@ -56,13 +56,9 @@ def profile_diff(context: Context, one: str, other: str, as_json: bool) -> Shown
 @click.pass_obj
 def profile_rollback(context: Context, revision: str, as_json: bool) -> Shown:
     """Publish anew what the kept REVISION held, as a revision of its own."""
-    with opened(context, create=False) as store:
-        published = rollback(store, revision)
+    with Watch(context, as_json) as watch, opened(context, create=False) as store:
+        published = rollback(store, revision, observe=watch)
     return Shown({"revision": published.revision}, json=as_json)
-
-
-def _when(milliseconds: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(milliseconds / 1000))
 
 
 def _packages(packages: dict[str, str]) -> str:

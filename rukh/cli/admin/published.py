@@ -1,7 +1,6 @@
 """What Rukh publishes of its specification, for an author's own machine: schemas and explanations.
 
-The files have one home, `spec/`. A wheel carries them inside of the package; a checkout has them beside it. Nothing is
-fetched. RK-CHECK-041
+The files have one home, `spec/`. Nothing is fetched. RK-CHECK-041
 """
 
 from __future__ import annotations
@@ -10,12 +9,9 @@ import json
 import os
 from typing import Any
 
+from rukh.cli.specification import SCHEMA_ENDING, schemas, specification
 from rukh.values.errors import RukhError
 from rukh.values.nearest import nearest
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_HOMES = (os.path.join(_PACKAGE, "spec"), os.path.join(os.path.dirname(_PACKAGE), "spec"))
-_ENDING = ".schema.json"
 
 
 def schema(name: str) -> bytes:
@@ -25,13 +21,7 @@ def schema(name: str) -> bytes:
         near = nearest(name, known)
         mend = f"did you mean {near}?" if near else f"known are: {', '.join(known)}"
         raise RukhError("RKL030", f"there is no schema {name!r}", place="--schema", mend=mend)
-    return _read("schemas", name + _ENDING)
-
-
-def schemas() -> list[str]:
-    """The names of all schemas, sorted."""
-    found = os.listdir(os.path.join(_home(), "schemas"))
-    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING))
+    return _read("schemas", name + SCHEMA_ENDING)
 
 
 def explanations() -> dict[str, Any]:
@@ -40,10 +30,6 @@ def explanations() -> dict[str, Any]:
     return document
 
 
-def _home() -> str:
-    return next(home for home in _HOMES if os.path.isdir(home))
-
-
 def _read(*names: str) -> bytes:
-    with open(os.path.join(_home(), *names), "rb") as file:
+    with open(os.path.join(specification(), *names), "rb") as file:
         return file.read()

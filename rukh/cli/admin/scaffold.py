@@ -2,7 +2,8 @@
 
 The templates lie under `sdk/templates`; what an extension of that language needs of Rukh at run time is copied beside
 its code, so that a release holds all that it needs. A placeholder is `{{name}}`, and each must be one of the names
-below. Nothing is written where something lies already. RK-AUTHOR-040 to RK-AUTHOR-043
+below. Nothing is written where something lies already, and nothing is left of what could not be written wholly.
+RK-AUTHOR-040 to RK-AUTHOR-043 RK-AUTHOR-065
 """
 
 from __future__ import annotations
@@ -83,8 +84,7 @@ def new_verb(context: Context, package: str, lang: str, directory: str, as_json:
         )
     _check_empty(directory)
     files = _contents(package, lang, context.name)
-    for name, data, mode in files:
-        _write(os.path.join(directory, name), data, mode)
+    _write_all(directory, files)
     document = {
         "package": package,
         "language": lang,
@@ -147,14 +147,40 @@ def _word(package: str) -> str:
     return package.replace(".", "-")[:_LONGEST_WORD].rstrip("-")
 
 
-def _write(path: str, data: bytes, mode: int) -> None:
+def _write_all(directory: str, files: list[tuple[str, bytes, int]]) -> None:
+    """Write every file, or leave nothing of them. RK-AUTHOR-065"""
+    made: list[str] = []
+    path = directory
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "xb") as file:
-            file.write(data)
-        os.chmod(path, mode)
+        for name, data, mode in files:
+            path = os.path.join(directory, name)
+            _make_directory(os.path.dirname(path), made)
+            with open(path, "xb") as file:
+                made.append(path)
+                file.write(data)
+            os.chmod(path, mode)
     except OSError as error:
+        _take_back(made)
         raise _unwritable(path, error) from error
+    except BaseException:  # an interrupt: the person wants none of it
+        _take_back(made)
+        raise
+
+
+def _make_directory(path: str, made: list[str]) -> None:
+    """The directory and those above it, the new ones noted in `made`."""
+    if path and not os.path.isdir(path):
+        _make_directory(os.path.dirname(path), made)
+        os.mkdir(path)
+        made.append(path)
+
+
+def _take_back(made: list[str]) -> None:
+    for path in reversed(made):
+        try:
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+        except OSError:
+            pass  # somebody else has put something into it, or the disk does not even let go
 
 
 def _unwritable(path: str, error: OSError) -> RukhError:

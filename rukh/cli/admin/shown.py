@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -33,3 +34,8 @@ class Shown:
 def json_option(function: F) -> F:
     """The `--json` flag of a verb."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(function)
+
+
+def when(milliseconds: int) -> str:
+    """A time in UTC milliseconds, for a person."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(milliseconds / 1000))

@@ -7,6 +7,7 @@ directories that stand for the owner's. Nothing of the owner's own home is read.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from typing import Any
@@ -19,8 +20,9 @@ from rukh.host.launch import remove_work_dir
 from rukh.host.ledger import StoreLedger, apply_owner_part
 from rukh.mcp.endpoint import binding_of
 from rukh.sources.catalog import build_catalog
+from rukh.sources.consent import Consent
 from rukh.sources.declared import check_descriptor
-from rukh.sources.install import Consent, Installer
+from rukh.sources.install import Installer
 from rukh.sources.keys import PRIVATE_FILE, generate
 from rukh.sources.pack import pack, sign
 from rukh.store.database import utc_ms
@@ -86,6 +88,12 @@ class TrialHome:
     def at(self, *parts: str) -> str:
         """A path in the temporary directory."""
         return os.path.join(self._place, *parts)
+
+    def as_written(self, data: bytes) -> bytes:
+        """`data` with the paths of the installed release as those of the author's directory. RK-AUTHOR-060"""
+        releases = re.escape(os.fsencode(os.path.join(self.path, "releases", "")))
+        directory = os.fsencode(os.path.join(self.directory, ""))
+        return re.sub(releases + b"[0-9a-f]{64}/", lambda _found: directory, data)
 
     def install(self, package: str, environment: Mapping[str, str]) -> None:
         """Bring the extension in by the steps of a publisher and an owner; raises RukhError of any of them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import time
@@ -20,11 +21,15 @@ from rukh.contract.cases import Case, command_of
 from rukh.contract.expectation import Seen
 from rukh.contract.names import tool_name
 from rukh.mcp.protocol import CALL, VERSION
+from rukh.store.home import open_home
+from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.reader import read
 from rukh.values.registry import LIMIT_MESSAGE_DEPTH, LIMIT_MESSAGE_MEMBERS, LIMIT_MESSAGE_OUT_BYTES
 
 _GRACE_SECONDS = 15  # what a host that is asked to end may take: its own budget, and a slow machine
+# How the canonical form of an envelope begins, whatever it has to say.
+_ENVELOPE = re.compile(rb'\{"(?:commandResult|effects|invocationId)":')
 _META = {
     "io.modelcontextprotocol/protocolVersion": VERSION,
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -32,7 +37,11 @@ _META = {
 
 
 class TimedOut(Exception):
-    """The call has not ended within the time of its case."""
+    """The call has not ended within the time of its case; `stderr` is what was said there until then."""
+
+    def __init__(self, stderr: bytes = b"") -> None:
+        super().__init__()
+        self.stderr = stderr
 
 
 class Terminal:
@@ -57,10 +66,14 @@ class Terminal:
         try:
             stdout, stderr = process.communicate(case.stdin.encode(), timeout=case.seconds)
         except subprocess.TimeoutExpired:
-            raise TimedOut from None
+            raise TimedOut(_last_words(process)) from None
         finally:
             _end(process)
         return Seen(_outcome(case, stdout, stderr), process.returncode, stdout, stderr)
+
+    def said(self, seen: Seen) -> bytes:
+        """What the command wrote to its standard error: without the envelope that the host has put behind it."""
+        return _parted(seen.stderr or b"")[0]
 
     def close(self) -> None:
         """Nothing stays open between two calls."""
@@ -111,13 +124,24 @@ class Agent:
             raise RukhError("RKX020", f"the tool call was refused: {answer['error']['message']}", place=name)
         return Seen(answer["result"]["structuredContent"])
 
+    def said(self, seen: Seen) -> bytes:
+        """What the command wrote to its standard error, of which an agent sees nothing and the owner's home keeps."""
+        if seen.outcome is None:
+            return b""
+        store = Store(open_home(self._home.path, create=False))
+        try:
+            kept = store.calls.diagnostics(seen.outcome["invocationId"])
+        finally:
+            store.close()
+        return kept.stderr if kept is not None else b""
+
     def close(self) -> None:
         """End the server."""
         if self._server is not None:
             _end(self._server)
             self._server = None
 
-    def _asked(self, method: str, params: dict[str, Any], seconds: int) -> dict[str, Any]:
+    def _asked(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         if self._server is None:
             self._server = self._serve()
         self._id += 1
@@ -170,17 +194,29 @@ def _owner_directory(home: TrialHome, name: str) -> str:
 
 
 def _outcome(case: Case, stdout: bytes, stderr: bytes) -> dict[str, Any] | None:
-    """The envelope on stdout after a success, or in the last line of stderr; None where there is none."""
+    """The envelope on stdout after a success, or at the end of stderr; None where there is none."""
     if not case.managed:
         return None
-    for data in (stdout, stderr.rstrip(b"\n").rpartition(b"\n")[2]):
-        try:
-            found = _read(data)
-        except RukhError:
-            continue
-        if isinstance(found, dict) and "outcome" in found:
-            return found
-    return None
+    found = _envelope(stdout)
+    return found if found is not None else _parted(stderr)[1]
+
+
+def _parted(stderr: bytes) -> tuple[bytes, dict[str, Any] | None]:
+    """What a command wrote to standard error, and the envelope behind it, in the last line but not alone there."""
+    last = stderr.rstrip(b"\n").rfind(b"\n") + 1
+    for begins in _ENVELOPE.finditer(stderr, last):
+        found = _envelope(stderr[begins.start() :])
+        if found is not None:
+            return stderr[: begins.start()], found
+    return stderr, None
+
+
+def _envelope(data: bytes) -> dict[str, Any] | None:
+    try:
+        found = _read(data)
+    except RukhError:
+        return None
+    return found if isinstance(found, dict) and "outcome" in found else None
 
 
 def _read(data: bytes) -> Any:
@@ -190,6 +226,15 @@ def _read(data: bytes) -> Any:
         max_depth=LIMIT_MESSAGE_DEPTH,
         max_members=LIMIT_MESSAGE_MEMBERS,
     )
+
+
+def _last_words(process: subprocess.Popen[bytes]) -> bytes:
+    """What a process that is asked to end has said on its standard error."""
+    process.terminate()
+    try:
+        return process.communicate(timeout=_GRACE_SECONDS)[1]
+    except subprocess.TimeoutExpired as late:
+        return late.stderr or b""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

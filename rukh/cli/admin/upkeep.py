@@ -6,6 +6,7 @@ import click
 
 from rukh.cli.admin.homes import opened
 from rukh.cli.admin.shown import Shown, json_option
+from rukh.cli.admin.watching import Watch
 from rukh.cli.context import Context
 from rukh.host.upkeep import collect, recover
 
@@ -15,8 +16,8 @@ from rukh.host.upkeep import collect, recover
 @click.pass_obj
 def recover_verb(context: Context, as_json: bool) -> Shown:
     """Settle what dead processes left under way, and remove their files."""
-    with opened(context, create=False) as store:
-        found = recover(store)
+    with Watch(context, as_json, publishes=False) as watch, opened(context, create=False) as store:
+        found = recover(store, watch)
     operations = [
         {"operation": one.operation, "state": one.state, "revision": one.revision} for one in found.operations
     ]
@@ -42,8 +43,8 @@ def recover_verb(context: Context, as_json: bool) -> Shown:
 @click.pass_obj
 def gc_verb(context: Context, dry_run: bool, as_json: bool) -> Shown:
     """Give back revisions and releases that nothing needs any more."""
-    with opened(context, create=False) as store:
-        found = collect(store, dry_run=dry_run)
+    with Watch(context, as_json, publishes=False) as watch, opened(context, create=False) as store:
+        found = collect(store, dry_run=dry_run, observe=watch)
     document = {"dryRun": dry_run, "revisions": found.revisions, "releases": found.releases}
     word = "would go" if dry_run else "went"
     lines = [f"revision {name} {word}" for name in found.revisions]

@@ -39,7 +39,7 @@ def command(identifier: str, *, result: str | None = "structured") -> Callable[[
         raise ValueError(f"a result is one of {_RESULTS}, not {result!r}")
 
     def bind(function: Function) -> Function:
-        function.__rukh_command__ = (identifier, result)  # type: ignore[attr-defined]
+        function.__rukh_command__ = (identifier, result)  # type: ignore[attr-defined]  # a mark on the author's function
         return function
 
     return bind

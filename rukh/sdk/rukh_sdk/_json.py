@@ -29,7 +29,7 @@ def _refuse(value: object) -> Any:
 def _compiled() -> tuple[Any, Any]:
     import _json
 
-    scan = _json.make_scanner(_Reading)  # type: ignore[arg-type]
+    scan = _json.make_scanner(_Reading)  # type: ignore[arg-type]  # it only reads the members that a decoder has
     write = _json.make_encoder({}, _refuse, _json.encode_basestring, None, ":", ",", False, False, False)
     return (lambda text: scan(text, 0)[0]), (lambda value: "".join(write(value, 0)))
 

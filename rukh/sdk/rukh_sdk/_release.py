@@ -1,6 +1,6 @@
 """Imports from a release: source from its read-only tree, byte code from the host's cache.
 
-Byte code lies at `<cache>/<path in the release>.<cache tag>.pyc`, made when the release was staged. It names its
+Byte code lies at `<cache>/<path without .py>.<cache tag>.pyc`, made when the release was staged. It names its
 source by hash and is not checked against it, because the tree of a release never changes. Where there is none, or it
 is of another interpreter, the source is compiled and nothing is written. RK-SDK-006
 """
@@ -42,7 +42,8 @@ def install(release: str, cache: str) -> None:
 
 def _loader(release: str, cache: str) -> Callable[[str, str], CachedLoader]:
     def make(name: str, path: str) -> CachedLoader:
-        return CachedLoader(name, path, f"{cache}{path[len(release) :]}.{sys.implementation.cache_tag}.pyc")
+        inside = path[len(release) : -len(".py")]
+        return CachedLoader(name, path, f"{cache}{inside}.{sys.implementation.cache_tag}.pyc")
 
     return make
 

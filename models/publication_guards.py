@@ -1,17 +1,8 @@
-"""The guards that mutants go without, one a line: its name, its module, the text that goes, the text that comes."""
+"""The guards of publication that mutants go without, one a line: see `models.mutants`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Guard(NamedTuple):
-    name: str
-    module: str
-    old: str
-    new: str
-    first: str = "small"  # the bound of `mutants.BOUNDS` where it is looked for first
-
+from models.subject import Guard
 
 _P, _R, _C, _T, _K, _H = (
     f"rukh.store.{name}" for name in ("publications", "recovery", "collection", "trust", "calls", "holders")
@@ -59,7 +50,7 @@ GUARDS = (
     Guard("an active release is collected", _C, "WHERE b.tree = ?\",\n    \"reference\"", "WHERE b.tree = '' || ? || ' '\",\n    \"reference\""),
     Guard("a referenced release is collected", _C, '"SELECT 1 FROM reference WHERE tree = ?"', "\"SELECT 1 FROM reference WHERE tree = ? || ' '\""),
     Guard("a release being staged is collected", _C, "AND o.state = 'begun'\",", "AND o.state = 'over'\","),
-    Guard("a release is never collected", _C, "if _standing(tx.run, tree) == publication.COLLECTABLE]", "if False]"),
+    Guard("a release is never collected", _C, "if standing(tx.run, tree) == publication.COLLECTABLE]", "if False]"),
     Guard("a dry run collects", _C, "                if dry_run:\n", "                if False:\n"),
     Guard("capture does not compare", _K, "if not active or active[0][0] != pinned.sequence:", "if not active:"),
     Guard("a revoked signer is called", _K, "            if active[0][1]:\n", "            if False:\n"),
@@ -74,19 +65,19 @@ GUARDS = (
     Guard("everybody is dead", _H, "    return found is None", "    return False"),
 )  # fmt: skip
 
-MODEL = "models.publication"
+_MODEL = "models.publication"
 MODEL_GUARDS = (
-    Guard("commit merges", MODEL, "    if own.expected != state.active:\n", "    if False:\n"),
-    Guard("commit binds what is barred", MODEL, "    if barred(state, own):\n        return _with(state, actor, own._replace(place=REFUSED))", "    if False:\n        return _with(state, actor, own._replace(place=REFUSED))"),
-    Guard("a conflict publishes", MODEL, "own._replace(place=CONFLICTED)), CONFLICTED", "own._replace(place=CONFLICTED, revision=state.active)), CONFLICTED"),
-    Guard("capture sees an old revision", MODEL, "    if resolved != state.active:\n        return state, \"moved\"\n", ""),
-    Guard("capture sees a revoked signer", MODEL, "    if content.release in state.revoked:\n", "    if False:\n"),
-    Guard("capture pins another release", MODEL, "Call(resolved, content.release)), \"captured\"", "Call(resolved, 3 - content.release)), \"captured\""),
-    Guard("a sequence is used again", MODEL, "revisions=(*state.revisions, own.content), active=sequence", "revisions=(*state.revisions[:-1], own.content), active=sequence - 1"),
-    Guard("an abort undoes a commit", MODEL, "place = ABORTED if own.place in OPEN else own.place", "place = ABORTED"),
-    Guard("collection forgets the active", MODEL, " | set(there[-keep:])", ""),
-    Guard("collection forgets the calls", MODEL, "    calls = [one for one in state.calls if one is not None]\n    there", "    calls: list[Call] = []\n    there"),
-    Guard("collection forgets what is under way", MODEL, "    tied |= {one.content.release for one in state.operations if one is not None and one.place in OPEN}\n", ""),
-    Guard("the release is not brought", MODEL, "state.present | {own.brings} - {0}", "state.present"),
-    Guard("recovery publishes", MODEL, "return settled(state)._replace(calls=calls), \"recovered\"", "return settled(state)._replace(calls=calls, active=1), \"recovered\""),
+    Guard("commit merges", _MODEL, "    if own.expected != state.active:\n", "    if False:\n"),
+    Guard("commit binds what is barred", _MODEL, "    if barred(state, own):\n        return _with(state, actor, own._replace(place=REFUSED))", "    if False:\n        return _with(state, actor, own._replace(place=REFUSED))"),
+    Guard("a conflict publishes", _MODEL, "own._replace(place=CONFLICTED)), CONFLICTED", "own._replace(place=CONFLICTED, revision=state.active)), CONFLICTED"),
+    Guard("capture sees an old revision", _MODEL, "    if resolved != state.active:\n        return state, \"moved\"\n", ""),
+    Guard("capture sees a revoked signer", _MODEL, "    if content.release in state.revoked:\n", "    if False:\n"),
+    Guard("capture pins another release", _MODEL, "Call(resolved, content.release)), \"captured\"", "Call(resolved, 3 - content.release)), \"captured\""),
+    Guard("a sequence is used again", _MODEL, "revisions=(*state.revisions, own.content), active=sequence", "revisions=(*state.revisions[:-1], own.content), active=sequence - 1"),
+    Guard("an abort undoes a commit", _MODEL, "place = ABORTED if own.place in OPEN else own.place", "place = ABORTED"),
+    Guard("collection forgets the active", _MODEL, " | set(there[-keep:])", ""),
+    Guard("collection forgets the calls", _MODEL, "    calls = [one for one in state.calls if one is not None]\n    there", "    calls: list[Call] = []\n    there"),
+    Guard("collection forgets what is under way", _MODEL, "    tied |= {one.content.release for one in state.operations if one is not None and one.place in OPEN}\n", ""),
+    Guard("the release is not brought", _MODEL, "state.present | {own.brings} - {0}", "state.present"),
+    Guard("recovery publishes", _MODEL, "return settled(state)._replace(calls=calls), \"recovered\"", "return settled(state)._replace(calls=calls, active=1), \"recovered\""),
 )  # fmt: skip
