@@ -13,7 +13,8 @@ from crashes.program import forked
 from rukh.values.registry import LIMIT_KEPT_REVISIONS
 
 PACKAGE = "acme.echo"
-OLD, NEW = "1.0.0", "1.1.0"
+# The last one has a command more, so that an update to it needs the owner's consent.
+OLD, NEW, GROWN = "1.0.0", "1.1.0", "1.2.0"
 ABSENT = ""  # the version of a package that is not installed
 
 _CODE = """\
@@ -24,13 +25,21 @@ import rukh_sdk
 def say(inputs, context):
     return "{version}"
 """
+_SHOUT = """\
+
+
+@rukh_sdk.command("shout", result="text")
+def shout(inputs, context):
+    return "{version}!"
+"""
 
 
 @dataclass(frozen=True)
 class Scene:
     """A verb, and the version (`ABSENT` for none) before it and after it.
 
-    In its words, `{place}` stands for the stage's directory and `{second}` for the second revision of the home.
+    In its words, `{place}` stands for the stage's directory, `{second}` for the second revision of the home, and
+    `{digest}` for what the owner consents to.
     """
 
     name: str
@@ -48,10 +57,12 @@ INSTALL = ("install", f"{PACKAGE}@{OLD}")
 _FORGOTTEN = (("profile", "apply", "{place}/one.toml"), ("profile", "apply", "{place}/other.toml")) * (
     LIMIT_KEPT_REVISIONS // 2 + 1
 )
-UPDATE = ("update", PACKAGE)
+UPDATE = ("update", f"{PACKAGE}@{NEW}")
+GROWTH = ("update", f"{PACKAGE}@{GROWN}")
 SCENES = (
     Scene("install", INSTALL, ABSENT, OLD, done=("RKT055",)),
     Scene("update", UPDATE, OLD, NEW, (INSTALL,)),
+    Scene("consent", (*GROWTH, "--accept", "{digest}"), OLD, GROWN, (INSTALL,), done=("RKT071",)),
     Scene("remove", ("remove", PACKAGE), OLD, ABSENT, (INSTALL,), done=("RKT056",)),
     Scene("rollback", ("profile", "rollback", "{second}"), NEW, OLD, (INSTALL, UPDATE)),
     Scene("gc", ("gc",), NEW, NEW, (INSTALL, UPDATE, *_FORGOTTEN)),
@@ -99,10 +110,13 @@ class Stage:
         return [self._filled(word, self.home(scene)) for word in scene.words]
 
     def _filled(self, word: str, home: Path) -> str:
-        if word != "{second}":
-            return word.replace("{place}", os.fspath(self.place))
-        history = json.loads(self._must(home, ["profile", "history", "--json"]))["revisions"]
-        return str(history[-2]["revision"])
+        if word == "{second}":
+            history = json.loads(self._must(home, ["profile", "history", "--json"]))["revisions"]
+            return str(history[-2]["revision"])
+        if word == "{digest}":
+            refused = forked(os.fspath(home), [*GROWTH, "--json"])
+            return str(json.loads(refused.err)["error"]["difference"]["digest"])
+        return word.replace("{place}", os.fspath(self.place))
 
     def copy(self, scene: Scene, to: Path) -> Path:
         """A fresh copy of the scene's home."""
@@ -117,11 +131,12 @@ class Stage:
         )
         nowhere = self.place / "nowhere"
         self._must(nowhere, ("keygen", "--out", str(self.place / "keys")))
-        for version in (OLD, NEW):
+        for version in (OLD, NEW, GROWN):
             source = self.place / f"source-{version}"
             source.mkdir()
             (source / "rukh-extension.json").write_text(json.dumps(_descriptor(version)), encoding="utf-8")
-            (source / "acme_echo.py").write_text(_CODE.format(version=version), encoding="utf-8")
+            code = _CODE + (_SHOUT if version == GROWN else "")
+            (source / "acme_echo.py").write_text(code.format(version=version), encoding="utf-8")
             artifact = str(self.releases / f"{PACKAGE}-{version}.tar.gz")
             self._must(nowhere, ("pack", str(source), "--out", artifact))
             self._must(nowhere, ("sign", artifact, "--key", str(self.place / "keys" / "publisher.key")))
@@ -151,16 +166,18 @@ def _descriptor(version: str) -> dict[str, object]:
         "version": version,
         "summary": "Says its version",
         "runtime": {"kind": "python"},
-        "commands": [
-            {
-                "id": "say",
-                "path": ["echo", "say"],
-                "summary": "Say the version",
-                "execute": {
-                    "mapping": {"kind": "managed", "entry": "acme_echo:say"},
-                    "result": {"kind": "text"},
-                },
-                "machine": {"eligible": True, "requiredFeatures": ["command-result/1"]},
-            }
-        ],
+        "commands": [_command("say"), *([_command("shout")] if version == GROWN else [])],
+    }
+
+
+def _command(name: str) -> dict[str, object]:
+    return {
+        "id": name,
+        "path": ["echo", name],
+        "summary": "Say the version",
+        "execute": {
+            "mapping": {"kind": "managed", "entry": f"acme_echo:{name}"},
+            "result": {"kind": "text"},
+        },
+        "machine": {"eligible": True, "requiredFeatures": ["command-result/1"]},
     }

@@ -23,10 +23,10 @@ from rukh.sources.forms import (
     members,
     read_document,
     read_file,
-    replace_file,
 )
 from rukh.sources.pack import SIGNATURE_SUFFIX
 from rukh.sources.release import parse
+from rukh.sources.writing import replace_file
 from rukh.values.canonical import canonical_bytes
 from rukh.values.errors import RukhError
 from rukh.values.ids import sha256_hex

@@ -16,7 +16,6 @@ from typing import Any
 from rukh.contract.grammar import PACKAGE, VERSION, Form
 from rukh.machines.steps import FETCH, Observe, unobserved
 from rukh.values.errors import RukhError
-from rukh.values.ids import new_id
 from rukh.values.pointer import join
 from rukh.values.reader import read
 from rukh.values.registry import LIMIT_INTEGER
@@ -119,47 +118,3 @@ def read_file(path: str, limit: int, rule: str, observe: Observe = unobserved) -
     if len(data) > limit:
         raise RukhError("RKT050", f"it has more than {limit} bytes", place=path, mend="make it smaller")
     return bytes(data)
-
-
-def write_new(path: str, data: bytes, mode: int, rule: str) -> None:
-    """Write the file `path` to the disk; raises RukhError `rule` where it exists, and leaves no half of it behind."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    except FileExistsError as error:
-        raise RukhError(
-            rule, "it exists and is not overwritten", place=path, mend="name another file"
-        ) from error
-    except OSError as error:
-        raise RukhError("RKT064", f"it cannot be written: {error.strerror}", place=path) from error
-    try:
-        with open(descriptor, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException as error:
-        os.unlink(path)
-        if isinstance(error, OSError):
-            raise RukhError("RKT064", f"it cannot be written: {error.strerror}", place=path) from error
-        raise
-
-
-def replace_file(path: str, data: bytes) -> None:
-    """Put `data` at `path` in one step: a reader sees the old bytes or the new ones."""
-    fresh = f"{path}.{new_id('new')}"  # a name of its own: what a dead process left is in nobody's way
-    write_new(fresh, data, 0o644, "RKT045")
-    try:
-        os.replace(fresh, path)
-    except OSError as error:
-        os.unlink(fresh)
-        raise RukhError("RKT064", f"it cannot be written: {error.strerror}", place=path) from error
-    sync(os.path.dirname(path) or ".")
-
-
-def sync(path: str) -> None:
-    """Make a file's bytes, or a directory's names, durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

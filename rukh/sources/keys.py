@@ -15,7 +15,8 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from rukh.sources.forms import read_file, write_new
+from rukh.sources.forms import read_file
+from rukh.sources.writing import write_new
 from rukh.values.errors import RukhError
 from rukh.values.ids import sha256_hex
 

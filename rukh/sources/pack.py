@@ -20,11 +20,12 @@ from dataclasses import dataclass
 
 from rukh.sources import dsse
 from rukh.sources.declared import check_descriptor
-from rukh.sources.forms import read_file, replace_file, write_new
+from rukh.sources.forms import read_file
 from rukh.sources.keys import load_private
 from rukh.sources.release import DESCRIPTOR_FILE, Release, Row, build, tree_digest
 from rukh.sources.tree import file_mode, list_tree
 from rukh.sources.ustar import entries, write_archive
+from rukh.sources.writing import replace_file, write_new
 from rukh.values.errors import RukhError
 from rukh.values.ids import sha256_hex
 from rukh.values.registry import LIMIT_ARTIFACT_BYTES, LIMIT_DESCRIPTOR_BYTES, LIMIT_UNPACKED_BYTES

@@ -31,11 +31,12 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from types import TracebackType
 
 from rukh.machines.steps import COMPILE, UNPACK, Observe, unobserved
-from rukh.sources.forms import read_file, sync
+from rukh.sources.forms import read_file
 from rukh.sources.ports import HomePlace
 from rukh.sources.release import DESCRIPTOR_FILE, Row, tree_digest
 from rukh.sources.tree import list_tree, rows_of
 from rukh.sources.ustar import Entry, entries
+from rukh.sources.writing import sync
 from rukh.store.turnstile import Turnstile
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES, LIMIT_TURNSTILE_MILLISECONDS, LIMIT_UNPACKED_BYTES
