@@ -72,8 +72,8 @@ class Sweep:
         return ended, ended.status == CUT or point.nth == 0
 
     def _calls(self) -> list[Point]:
-        """The points of system calls, counted once."""
-        if not self._counted:
+        """The points of system calls, counted once: in a second run, as the first one may write byte code of Rukh."""
+        for _ in range(0 if self._counted else 2):
             place = Path(mkdtemp(dir=self._stage.place))
             home = self._stage.copy(self._scene, place / "home")
             self._counted, ended = points(home, self._words, place / "log")

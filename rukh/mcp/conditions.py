@@ -23,7 +23,7 @@ from rukh.sources.staging import installed_descriptor, verify_tree
 from rukh.sources.verify import trusted as trusted_keys
 from rukh.store.calls import Caller, revoked
 from rukh.store.profiles import Active
-from rukh.store.store import Store
+from rukh.store.store import Records
 from rukh.values.canonical import canonical_bytes
 from rukh.values.errors import RukhError
 from rukh.values.nearest import nearest
@@ -43,7 +43,7 @@ class Subject:
     """What is asked about, with what the home has of it: each part is None where it is not there."""
 
     def __init__(
-        self, store: Store, active: Active, identity: str, endpoint: str, program: str, now: int
+        self, store: Records, active: Active, identity: str, endpoint: str, program: str, now: int
     ) -> None:
         self.store = store
         self.active = active

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rukh.mcp.ports import Cancel as PortCancel
     from rukh.store.profiles import Active
-    from rukh.store.store import Store
+    from rukh.store.store import Records
     from rukh.store.tasks import Task
 
 
@@ -71,7 +71,7 @@ def entry_of(active: Active | None, endpoint: str) -> dict[str, Any]:
     )
 
 
-def view_of(store: Store, active: Active, endpoint: str) -> View:
+def view_of(store: Records, active: Active, endpoint: str) -> View:
     """What an endpoint of the profile sees under one revision: a query over the projection, never a stored grant. {P05}
 
     What is stored names itself by its digests, so that a row that is missing or damaged is found, and never makes a
@@ -88,7 +88,7 @@ def view_of(store: Store, active: Active, endpoint: str) -> View:
     return View(active.revision, namespace, tools, visibility)
 
 
-def _check_published(store: Store, active: Active) -> None:
+def _check_published(store: Records, active: Active) -> None:
     """Raises RKS006 where profile or projection are not those that were published as this revision. RK-EXPL-021"""
     if revision_of(active.sequence, canonical(active.profile)) != active.revision:
         raise _damaged("the profile", active.revision)
@@ -103,7 +103,7 @@ def _damaged(what: str, place: str) -> RukhError:
     )
 
 
-def attach(store: Store, endpoint: str, program: str) -> Attached:
+def attach(store: Records, endpoint: str, program: str) -> Attached:
     """Attach to the endpoint's task; raises RKA005 (no such endpoint) or RKA002 (no task)."""
     active = store.profiles.active()
     entry_of(active, endpoint)

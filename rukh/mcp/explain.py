@@ -24,7 +24,7 @@ from typing import Any
 from rukh.mcp import conditions
 from rukh.mcp.conditions import Subject
 from rukh.store.profiles import Active
-from rukh.store.store import Store
+from rukh.store.store import Records
 from rukh.values.errors import RukhError
 
 DOCUMENT = "rukh.explain/1"
@@ -66,7 +66,7 @@ _BARRIERS = frozenset(name for name, decides, *_ in CONDITIONS[: _NAMES.index("e
 
 
 def explain(
-    store: Store, active: Active, identity: str, endpoint: str, *, program: str, now: int
+    store: Records, active: Active, identity: str, endpoint: str, *, program: str, now: int
 ) -> dict[str, Any]:
     """The document `rukh.explain/1` about the command `identity` at `endpoint`; `now` is UTC milliseconds."""
     subject = Subject(store, active, identity, endpoint, program, now)

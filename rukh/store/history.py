@@ -7,6 +7,7 @@ from typing import Any
 
 from rukh.store.database import Database
 from rukh.store.profiles import stored
+from rukh.store.reading import Reading
 from rukh.values.errors import RukhError
 
 _REVISION = "SELECT sequence, id, profile, operation, published_ms FROM revision"
@@ -28,7 +29,7 @@ class Revision:
 class History:
     """The revisions that were not collected."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database | Reading) -> None:
         self._database = database
 
     def revisions(self) -> list[Revision]:

@@ -6,8 +6,8 @@ from rukh.store.calls import Calls
 from rukh.store.database import POWER, Database, utc_ms
 from rukh.store.holders import Holder
 from rukh.store.profiles import Profiles
-from rukh.store.tasks import Tasks
-from rukh.store.trust import Trust
+from rukh.store.tasks import TaskRecords, Tasks
+from rukh.store.trust import Trust, TrustRecords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,23 +17,42 @@ if TYPE_CHECKING:
     from rukh.store.history import History
     from rukh.store.home import Home
     from rukh.store.publications import Publications
+    from rukh.store.reading import Reading
     from rukh.store.recovery import Recovery
 
 
-class Store:
-    """Everything durable of one home; usable from any thread, by the process that opened it only.
+class Records:
+    """What is on record in one home, as it is read. What only administration needs is loaded when it is asked for."""
 
-    What only administration needs is loaded when it is asked for.
-    """
+    def __init__(self, home: Home, database: Database | Reading) -> None:
+        self.home = home
+        self.database = database
+        self.profiles = Profiles(database)
+        self.tasks = TaskRecords(database)
+        self.trust = TrustRecords(database)
+
+    @property
+    def history(self) -> History:
+        """The kept revisions."""
+        from rukh.store.history import History
+
+        return History(self.database)
+
+
+class Store(Records):
+    """Everything durable of one home; usable from any thread, by the process that opened it only."""
+
+    database: Database
+    tasks: Tasks
+    trust: Trust
 
     def __init__(self, home: Home, clock: Callable[[], int] = utc_ms, holder: Holder | None = None) -> None:
-        self.home = home
-        self.database = Database(home, clock)
+        database = Database(home, clock)
+        super().__init__(home, database)
         self.holder = holder or Holder(home)
-        self.profiles = Profiles(self.database)
-        self.calls = Calls(self.database, self.holder)
-        self.tasks = Tasks(self.database)
-        self.trust = Trust(self.database)
+        self.calls = Calls(database, self.holder)
+        self.tasks = Tasks(database)
+        self.trust = Trust(database)
 
     @property
     def recovery(self) -> Recovery:
@@ -55,13 +74,6 @@ class Store:
         from rukh.store.collection import Collection
 
         return Collection(self.database, self.recovery)
-
-    @property
-    def history(self) -> History:
-        """The kept revisions."""
-        from rukh.store.history import History
-
-        return History(self.database)
 
     def secret(self, name: str) -> bytes:
         """A random key of this home (32 bytes), made on first use: for example that of the cursors."""

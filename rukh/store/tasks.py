@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from rukh.store.database import Database, Transaction
+    from rukh.store.reading import Reading
 
 
 class Task:
@@ -41,31 +42,11 @@ class Task:
         self.calls_used = calls_used
 
 
-class Tasks:
-    """Issue and look up tasks."""
+class TaskRecords:
+    """The tasks, as they are read."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database | Reading) -> None:
         self._database = database
-
-    def issue(
-        self,
-        endpoint: str,
-        binding: dict[str, Any],
-        calls: int | None,
-        window_ms: int | None,
-        *,
-        subject: str,
-    ) -> Task:
-        """A new active task of `endpoint`, with `calls` calls in each window (None: no bound, one window for ever)."""
-        task = new_id("task")
-        with self._database.write(POWER) as tx:
-            tx.run("UPDATE task SET state = 'replaced' WHERE endpoint = ? AND state = 'active'", (endpoint,))
-            tx.run(
-                "INSERT INTO task VALUES (?, ?, ?, 'active', ?, 0, ?, ?, ?)",
-                (task, endpoint, canonical(binding), calls, window_ms, tx.now, tx.now),
-            )
-            tx.audit("task.issued", "cli", subject, task, endpoint)
-        return Task(task, endpoint, binding, "active", calls, 0)
 
     def of_endpoint(self, endpoint: str) -> Task | None:
         """The active task of an endpoint."""
@@ -79,6 +60,34 @@ class Tasks:
     def used(self, task: str, now: int) -> int:
         """How many calls of the present window a call at `now` would find used; raises RKA003 or RKA004 as it would."""
         return _usable(self._database.rows(_USE, (task,)), task, now)[0]
+
+
+class Tasks(TaskRecords):
+    """Issue and look up tasks."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._writes = database
+
+    def issue(
+        self,
+        endpoint: str,
+        binding: dict[str, Any],
+        calls: int | None,
+        window_ms: int | None,
+        *,
+        subject: str,
+    ) -> Task:
+        """A new active task of `endpoint`, with `calls` calls in each window (None: no bound, one window for ever)."""
+        task = new_id("task")
+        with self._writes.write(POWER) as tx:
+            tx.run("UPDATE task SET state = 'replaced' WHERE endpoint = ? AND state = 'active'", (endpoint,))
+            tx.run(
+                "INSERT INTO task VALUES (?, ?, ?, 'active', ?, 0, ?, ?, ?)",
+                (task, endpoint, canonical(binding), calls, window_ms, tx.now, tx.now),
+            )
+            tx.audit("task.issued", "cli", subject, task, endpoint)
+        return Task(task, endpoint, binding, "active", calls, 0)
 
 
 def count_call(tx: Transaction, task: str) -> None:

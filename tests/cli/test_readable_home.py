@@ -1,4 +1,4 @@
-"""Help before a home that can be read and not written, and before one that cannot be read."""
+"""Help and looking verbs before a home that can be read and not written, and help before one that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import apsw
 import pytest
 
 from rukh.cli.main import run
+from tests.support import echo
 from tests.support.homes import InstalledHome
 from tests.support.shelves import shelf_home
 
 # Of words that name nothing that is installed or built in, or of a group without a command.
 UNKNOWN, USAGE = 65, 64
+PACKAGE = "acme.echo"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,80 @@ def test_a_call_is_refused_where_nothing_can_be_written_and_the_home_is_named(
     assert 70 == rukh(shelf.path, "shelf", "put", "a")
     shown = capfd.readouterr().err
     assert ("RKS007" in shown, shelf.path in shown) == (True, True)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> InstalledHome:
+    """A home with two revisions, an endpoint and its task."""
+    made = InstalledHome(tmp_path_factory.mktemp("desk"))
+    made.install(echo.FILES, commands=echo.commands())
+    made.expose()
+    return made
+
+
+LOOKING = {
+    "list": ["list"],
+    "info": ["info", PACKAGE],
+    "trust list": ["trust", "list"],
+    "source list": ["source", "list"],
+    "profile show": ["profile", "show"],
+    "profile history": ["profile", "history"],
+    "profile diff": ["profile", "diff", "r1", "r2"],
+    "mcp tools": ["mcp", "tools", "--endpoint", "desk"],
+    "mcp tools, explained": ["mcp", "tools", "--endpoint", "desk", "--explain", f"{PACKAGE}/say"],
+    "mcp config": ["mcp", "config", "--endpoint", "desk"],
+}
+
+
+@pytest.mark.requirement("RK-ADM-022")
+@pytest.mark.parametrize("name", LOOKING)
+def test_a_verb_that_only_looks_answers_the_same_where_nothing_can_be_written(
+    desk: InstalledHome, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest, name: str
+) -> None:
+    words = [*LOOKING[name], "--json"]
+    assert 0 == rukh(desk.path, *words)
+    writable = capfd.readouterr()
+    request.getfixturevalue("read_only")
+    assert 0 == rukh(desk.path, *words)
+    assert writable == capfd.readouterr()
+
+
+WRITING = {
+    "source add": ["source", "add", "other", "{}"],
+    "task issue": ["task", "issue", "--endpoint", "desk"],
+    "remove": ["remove", PACKAGE],
+    "gc": ["gc"],
+}
+
+
+@pytest.mark.requirement("RK-ADM-022")
+@pytest.mark.parametrize("name", WRITING)
+def test_a_verb_that_writes_is_refused_there(
+    desk: InstalledHome, read_only: None, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert 70 == rukh(desk.path, *(word.format(tmp_path) for word in WRITING[name]))
+    assert "RKS007" in capfd.readouterr().err
+
+
+@pytest.mark.requirement("RK-ADM-022")
+@pytest.mark.parametrize(("statement", "status"), [("PRAGMA user_version=0", 70), ("DELETE FROM active", 70)])
+def test_what_must_be_written_before_it_can_be_read_is_refused_there(
+    desk: InstalledHome,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+    statement: str,
+    status: int,
+) -> None:
+    home = tmp_path / "home"
+    shutil.copytree(desk.path, home, ignore=shutil.ignore_patterns("releases"))
+    os.chmod(home, 0o700)
+    connection = apsw.Connection(str(home / "db" / "rukh.sqlite3"))
+    connection.execute(statement)
+    connection.close()
+    request.getfixturevalue("read_only")
+    assert status == rukh(str(home), "list")
+    assert "RKS007" in capfd.readouterr().err
 
 
 # name: (words, what is shown all the same)

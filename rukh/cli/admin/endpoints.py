@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rukh.cli.admin.homes import active_of, now_ms, opened
+from rukh.cli.admin.homes import active_of, looked_at, now_ms, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
 from rukh.cli.serve import serve
@@ -64,17 +64,17 @@ def mcp_tools(context: Context, endpoint: str, identity: str | None, as_json: bo
     """Print what an agent would see at an endpoint. Starts nothing."""
     if identity is not None:
         return _explained(context, endpoint, identity, as_json)
-    with opened(context, create=False) as store:
-        document = tools_document(view_of(store, active_of(store), endpoint))
+    with looked_at(context) as (records, active):
+        document = tools_document(view_of(records, active, endpoint))
     return Shown(document, json=as_json, text=_tools_text(document))
 
 
 def _explained(context: Context, endpoint: str, identity: str, as_json: bool) -> Shown:
     if not IDENTITY.matches(identity):
         raise click.UsageError(f"{identity!r} is no identity: write {IDENTITY.says}")
-    with opened(context, create=False) as store:
-        active, now = active_of(store), now_ms(store)
-        document = explain(store, active, identity, endpoint, program=context.name, now=now)
+    with looked_at(context) as (records, active):
+        now = now_ms(records)
+        document = explain(records, active, identity, endpoint, program=context.name, now=now)
     return Shown(document, json=as_json, text=_explain_text(document), status=0 if document["tool"] else 1)
 
 
@@ -84,8 +84,8 @@ def _explained(context: Context, endpoint: str, identity: str, as_json: bool) ->
 @click.pass_obj
 def mcp_config(context: Context, endpoint: str, as_json: bool) -> Shown:
     """Print the entry to paste into a client's configuration."""
-    with opened(context, create=False) as store:
-        entry_of(active_of(store), endpoint)
+    with looked_at(context) as (_, active):
+        entry_of(active, endpoint)
     return Shown(config_entry(context.program, endpoint, context.home, app=context.name), json=True)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rukh.cli.admin.homes import opened
+from rukh.cli.admin.homes import looked_at, opened
 from rukh.cli.admin.shown import Shown, json_option, when
 from rukh.cli.admin.watching import Watch
 from rukh.cli.context import Context
@@ -19,8 +19,8 @@ from rukh.values.canonical import canonical
 @click.pass_obj
 def profile_history(context: Context, as_json: bool) -> Shown:
     """List the kept revisions, the newest first."""
-    with opened(context, create=False) as store:
-        kept = store.history.revisions()
+    with looked_at(context) as (records, _):
+        kept = records.history.revisions()
     rows: list[dict[str, Any]] = [
         {
             "revision": one.id,
@@ -43,8 +43,8 @@ def profile_history(context: Context, as_json: bool) -> Shown:
 @click.pass_obj
 def profile_diff(context: Context, one: str, other: str, as_json: bool) -> Shown:
     """Show where the revisions ONE and OTHER differ."""
-    with opened(context, create=False) as store:
-        found = store.history.diff(one, other)
+    with looked_at(context) as (records, _):
+        found = records.history.diff(one, other)
     text = "".join(f"{place}\n  - {_value(before)}\n  + {_value(after)}\n" for place, before, after in found)
     document = [{"place": place, "one": before, "other": after} for place, before, after in found]
     return Shown({"differences": document}, json=as_json, text=text or "They do not differ.\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rukh.cli.admin.homes import active_of, opened
+from rukh.cli.admin.homes import looked_at
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.admin.trusting import check_package
 from rukh.cli.context import Context
@@ -16,7 +16,7 @@ from rukh.sources.catalog import Offer, read_catalog
 from rukh.sources.directory import DirectorySource
 from rukh.sources.staging import verify_tree
 from rukh.store.profiles import Active
-from rukh.store.store import Store
+from rukh.store.store import Records
 from rukh.values.errors import RukhError
 from rukh.values.nearest import nearest
 
@@ -28,11 +28,10 @@ from rukh.values.nearest import nearest
 def info_verb(context: Context, package: str, as_json: bool) -> Shown:
     """Say what is installed of PACKAGE, by whom it is signed, and what the sources offer."""
     check_package(package)
-    with opened(context, create=False) as store:
-        active = active_of(store)
-        offered, unread = _offered(store)
+    with looked_at(context) as (records, active):
+        offered, unread = _offered(records)
         entry = active.profile["packages"].get(package)
-        installed = _installed(store, active, package, entry) if entry else None
+        installed = _installed(records, active, package, entry) if entry else None
     offers = sorted(
         (row for row in offered if row[1].package == package),
         key=lambda row: version_key(row[1].version),
@@ -60,19 +59,19 @@ def info_verb(context: Context, package: str, as_json: bool) -> Shown:
     return Shown(document, json=as_json)
 
 
-def _installed(store: Store, active: Active, package: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    exports = store.profiles.projected(active.projection)
+def _installed(records: Records, active: Active, package: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    exports = records.profiles.projected(active.projection)
     paths: dict[str, list[str]] = {}
-    for path, _kind, identity, _summary in store.profiles.routes(active.generation):
+    for path, _kind, identity, _summary in records.profiles.routes(active.generation):
         paths.setdefault(identity, []).append(" ".join(path))  # a group's is "", which no command has
     return {
         "version": entry["version"],
         "mount": " ".join(entry["mount"]),
         "signer": entry["signer"],
-        "signerState": _signer_state(store, package, entry["signer"]),
-        "from": store.trust.origin(package, entry["version"]),
+        "signerState": _signer_state(records, package, entry["signer"]),
+        "from": records.trust.origin(package, entry["version"]),
         "tree": entry["tree"],
-        "files": _files(store, entry["tree"]),
+        "files": _files(records, entry["tree"]),
         "commands": [
             {
                 "identity": record["identity"],
@@ -81,15 +80,15 @@ def _installed(store: Store, active: Active, package: str, entry: Mapping[str, A
                     name for name, pairs in exports.items() if _names(pairs, record["identity"])
                 ),
             }
-            for record in store.profiles.commands(active.generation, package)
+            for record in records.profiles.commands(active.generation, package)
         ],
     }
 
 
-def _files(store: Store, tree: str) -> str:
+def _files(records: Records, tree: str) -> str:
     """`verified`, or why they are not: read anew from the disk."""
     try:
-        verify_tree(store.home, tree)
+        verify_tree(records.home, tree)
     except RukhError as error:
         return f"{error.message}: see doctor"
     return "verified"
@@ -99,19 +98,19 @@ def _names(pairs: list[tuple[str, str]], identity: str) -> bool:
     return any(exported == identity for exported, _tail in pairs)
 
 
-def _signer_state(store: Store, package: str, signer: str) -> str:
+def _signer_state(records: Records, package: str, signer: str) -> str:
     """`trusted`, `revoked`, or `unknown` for a key that is not on record."""
-    for key in store.trust.all_keys(package):
+    for key in records.trust.all_keys(package):
         if key.key_id == signer:
             return "trusted" if key.revoked_ms is None else "revoked"
     return "unknown"
 
 
-def _offered(store: Store) -> tuple[list[tuple[str, Offer]], list[dict[str, str]]]:
+def _offered(records: Records) -> tuple[list[tuple[str, Offer]], list[dict[str, str]]]:
     """Every offer with its source, and the sources that could not be read, each with the reason."""
     found: list[tuple[str, Offer]] = []
     unread = []
-    for name, location in store.trust.sources():
+    for name, location in records.trust.sources():
         try:
             found += [(name, offer) for offer in read_catalog(DirectorySource(name, location).catalog())]
         except RukhError as error:

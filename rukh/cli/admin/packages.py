@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rukh.cli.admin.asking import asking, showing
-from rukh.cli.admin.homes import active_of, now_ms, opened
+from rukh.cli.admin.homes import looked_at, now_ms, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.admin.watching import Watch
 from rukh.cli.context import Context
@@ -78,9 +78,8 @@ def remove_verb(context: Context, package: str, as_json: bool) -> Shown:
 @click.pass_obj
 def list_verb(context: Context, as_json: bool) -> Shown:
     """List the installed packages and their commands. Starts nothing."""
-    with opened(context, create=False) as store:
-        active = active_of(store)
-        routes = store.profiles.routes(active.generation)
+    with looked_at(context) as (records, active):
+        routes = records.profiles.routes(active.generation)
     packages = [
         {
             "package": name,

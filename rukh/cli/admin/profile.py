@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rukh.cli.admin.history import profile_diff, profile_history, profile_rollback
-from rukh.cli.admin.homes import active_of, opened
+from rukh.cli.admin.homes import active_of, looked_at, opened
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.admin.watching import Watch
 from rukh.cli.context import Context
@@ -36,8 +36,8 @@ def profile_show(context: Context, as_toml: bool, as_json: bool) -> Shown:
     """Show the active profile and its revision."""
     if as_toml and as_json:
         raise click.UsageError("--toml and --json cannot both be had.")
-    with opened(context, create=True) as store:
-        active = active_of(store)
+    with looked_at(context, create=True) as (_, active):
+        pass  # it is all that is shown
     if as_toml:
         return Shown(active.profile, json=False, text=export_toml(active.profile))
     document: dict[str, Any] = {"revision": active.revision, "profile": active.profile}

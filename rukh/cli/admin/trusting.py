@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rukh.cli.admin.homes import active_of, opened
+from rukh.cli.admin.homes import active_of, looked_at, opened
 from rukh.cli.admin.shown import Shown, json_option, when
 from rukh.cli.context import Context
 from rukh.contract.grammar import PACKAGE
@@ -49,9 +49,9 @@ def trust_list(context: Context, package: str, as_json: bool) -> Shown:
     """List the keys that are or were trusted, for PACKAGE or for all."""
     if package:
         check_package(package)
-    with opened(context, create=False) as store:
-        keys = store.trust.all_keys(package)
-        packages = active_of(store).profile["packages"]
+    with looked_at(context) as (records, active):
+        keys = records.trust.all_keys(package)
+    packages = active.profile["packages"]
     rows = [_key(key, packages.get(key.package, {})) for key in keys]
     text = "".join(f"{_key_line(row)}\n" for row in rows)
     none = f"No key is trusted for {package}.\n" if package else "No key is trusted.\n"
@@ -159,8 +159,8 @@ def source_add(context: Context, name: str, directory: str, as_json: bool) -> Sh
 @click.pass_obj
 def source_list(context: Context, as_json: bool) -> Shown:
     """List the sources, in the order in which they are asked."""
-    with opened(context, create=False) as store:
-        rows = [{"source": name, "location": location} for name, location in store.trust.sources()]
+    with looked_at(context) as (records, _):
+        rows = [{"source": name, "location": location} for name, location in records.trust.sources()]
     text = "".join(f"{row['source']}  {row['location']}\n" for row in rows)
     return Shown({"sources": rows}, json=as_json, text=text or "There is no source.\n")
 
