@@ -21,7 +21,7 @@ VERBS: dict[str, tuple[Row, ...]] = {
         ("--format", "choice text json sarif", "How the findings are shown."),
         _JSON,
         ("--strict", "flag", "Exit 1 after a warning too."),
-        ("--descriptor-only", "flag", "Do not look at the code beside a descriptor."),
+        ("--descriptor-only", "flag", "Look at no file beside a document."),
         ("--rules", "flag", "List every rule that a check can report."),
         ("--explain", "rule", "Explain one rule, of a check or of anything else."),
         ("--schema", "schema", "Print a JSON Schema for editors, such as descriptor-2."),

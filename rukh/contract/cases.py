@@ -229,11 +229,12 @@ def _check_case(report: Report, place: str, case: dict[str, Any], descriptor: di
         message = "a passthrough program takes words, not inputs"
         report.add("either", f"{place}/command", message, "write argv", at_name=True)
         return
-    if "agent" in case.get("surfaces", ()) and not _is_exported(command):
+    surfaces = case.get("surfaces", [])
+    if AGENT in surfaces and not _can_be_a_tool(command):
         message = "no agent can call this"
         report.add("expectation", f"{place}/surfaces", message, 'keep "terminal"', at_name=True)
     expect = case.get("expect", {})
-    for name, why in _never_shown(command, expect).items():
+    for name, why in {**_unseen(surfaces, expect), **_never_shown(command, expect)}.items():
         report.add("expectation", join(f"{place}/expect", name), why, "leave it out", at_name=True)
 
 
@@ -273,8 +274,16 @@ def _is_managed(command: dict[str, Any] | None) -> bool:
     return command is not None and command["execute"]["mapping"]["kind"] == "managed"
 
 
-def _is_exported(command: dict[str, Any] | None) -> bool:
-    return command is not None and _is_managed(command) and bool(command.get("machine", {}).get("eligible"))
+def _can_be_a_tool(command: dict[str, Any] | None) -> bool:
+    """As RK-PROJ-001 says of the compiled record."""
+    machine = command.get("machine", {}) if command is not None and _is_managed(command) else {}
+    return bool(machine.get("eligible")) and machine.get("interaction") != "required"
+
+
+def _unseen(surfaces: list[str], expect: dict[str, Any]) -> dict[str, str]:
+    """The expectations that none of the case's surfaces shows. RK-AUTHOR-068"""
+    alone = surfaces == [AGENT]
+    return {name: "only a terminal shows this" for name in _OF_A_TERMINAL if alone and name in expect}
 
 
 def _never_shown(command: dict[str, Any] | None, expect: dict[str, Any]) -> dict[str, str]:
@@ -307,6 +316,7 @@ _NAME = text(LIMIT_TITLE_LENGTH)
 _PIECE = text(LIMIT_DESCRIPTION_LENGTH, lines=True)
 # What every process shows, whatever it runs.
 _PLAIN = frozenset({"exitCode", "stdout", "stderrContains"})
+_OF_A_TERMINAL = ("exitCode", "stderrContains")
 
 EXPECT = closed({}, {
     "outcome": choice(*OUTCOMES),

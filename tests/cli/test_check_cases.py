@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,44 @@ def test_cases_without_a_descriptor_free_of_errors_are_judged_by_their_shape(run
     assert [("RKK002", FILE, ""), ("RKX003", FILE, "")] == found(run, FILE)
 
 
+@pytest.mark.requirement("RK-CHECK-051")
+def test_what_is_no_error_of_the_descriptor_is_not_shown_with_its_cases(run: Run) -> None:
+    old = changed(changed(BASE, "/format", "rukh.extension/1"), "/commands/0/parameters/4/names", ["--json"])
+    for command in old["commands"]:
+        command.pop("machine", None)
+        command["execute"].pop("result", None)
+    release(json.dumps(changed(CASES, "/cases/0/expect", {"outcome": "succeeded"})), old)
+
+    assert ("RKD039", "x/rukh-extension.json") in {row[:2] for row in found(run, "x")}
+    assert [] == found(run, FILE)
+
+
+@pytest.mark.requirement("RK-CHECK-056")
+@pytest.mark.parametrize("file", ["rukh-cases.json", "rukh-extension.json"])
+@pytest.mark.parametrize(
+    "made", [os.mkfifo, lambda path: os.symlink("../elsewhere", path)], ids=["pipe", "link"]
+)
+def test_what_is_no_regular_file_is_a_finding_under_its_name_and_not_waited_for(
+    run: Run, file: str, made: Callable[[str], None]
+) -> None:
+    release(json.dumps(CASES))
+    os.rename(f"x/{file}", "elsewhere")
+    made(f"x/{file}")
+
+    assert [("RKK001", f"x/{file}", "")] == found(run, f"x/{file}")
+    assert "    mend: put the file itself there\n" in run("check", f"x/{file}")[1]
+
+
+@pytest.mark.requirement("RK-CHECK-050", "RK-CHECK-051")
+@pytest.mark.parametrize("path", ["x", FILE])
+def test_cases_without_anything_are_told_what_to_write(run: Run, path: str) -> None:
+    release(" \n")
+
+    mend = "write cases; the verb new shows how"
+    said = f"{FILE}:1:1: error RKV002 nothing stands in the file\n    mend: {mend}\n"
+    assert (1, said, "") == run("check", path)
+
+
 @pytest.mark.requirement("RK-CHECK-050")
 def test_what_is_no_file_of_a_release_is_not_read_as_cases(run: Run) -> None:
     release()
@@ -154,8 +193,8 @@ WHOLE = json.dumps(BASE)
 KIND = "/commands/0/parameters/4/type/kind"
 # The text of a document, the finding in words, and the mend.
 MENDS = {
-    "nothing": ("", "RKV002 nothing stands in the file", "write a descriptor; see the verb new"),
-    "blanks": (" \n", "RKV002 nothing stands in the file", "write a descriptor; see the verb new"),
+    "nothing": ("", "RKV002 nothing stands in the file", "write a descriptor; the verb new shows how"),
+    "blanks": (" \n", "RKV002 nothing stands in the file", "write a descriptor; the verb new shows how"),
     "a comment": ("{// x\n}", "RKV002 a member name", "leave the comment out: JSON has none"),
     "a comment behind a value": ('{"a": 1 # x\n}', "RKV002 a comma or }", "leave the comment out: JSON has none"),
     "a comment for a value": ('{"a": /* x */ 1}', "RKV002 this is no", "leave the comment out: JSON has none"),

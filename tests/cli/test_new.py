@@ -10,10 +10,14 @@ import stat
 import subprocess
 from pathlib import Path
 
+import click
 import pytest
 
 from rukh.app import Application
 from rukh.cli.admin import scaffold
+from rukh.cli.admin.checking import check_verb
+from rukh.cli.admin.scaffold import new_verb
+from rukh.cli.admin.trial import test_verb as trial_verb
 from rukh.sources.pack import pack
 from rukh.values.registry import RESERVED_WORDS
 from tests.support.commandline import Run, rule
@@ -169,6 +173,34 @@ def test_a_directory_that_cannot_be_one_is_refused(run: Run, tmp_path: Path) -> 
     assert "kept" == (tmp_path / "file").read_text()
 
 
+@pytest.mark.requirement("RK-AUTHOR-041")
+def test_an_empty_name_of_a_directory_is_not_the_working_directory(run: Run, tmp_path: Path) -> None:
+    shown = run("new", "acme.hello", "--lang", "sh", "--out", "", "--json")
+
+    assert (64, "RKX019", []) == (shown[0], rule(shown), list(tmp_path.iterdir()))
+    assert 0 == run("new", "acme.hello", "--lang", "sh", "--out", ".")[0]
+
+
+@pytest.mark.requirement("RK-AUTHOR-041")
+@pytest.mark.parametrize("out", ["new/.", "new/deep/", "new/x/../deep", "./new//deep"])
+def test_a_directory_may_be_written_in_any_way(run: Run, tmp_path: Path, out: str) -> None:
+    assert 0 == run("new", "acme.hello", "--lang", "sh", "--out", out)[0]
+    assert sorted(COMMON + OWN["sh"]) == files(tmp_path / out)
+
+
+def test_a_link_that_leads_nowhere_is_the_place_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    shown = run("new", "acme.hello", "--lang", "sh", "--out", "link/made", "--json")
+
+    assert (64, "RKX019", "link") == (shown[0], rule(shown), json.loads(shown[2])["error"]["place"])
+
+
+def test_the_next_step_can_be_pasted_and_steers_no_terminal(run: Run) -> None:
+    said = "a \\x1b[2Jb holds acme.hello; next: rukh test 'a \\x1b[2Jb'\n"
+    assert (0, said, "") == run("new", "acme.hello", "--lang", "sh", "--out", "a \x1b[2Jb")
+    assert "rukh test 'two words'\n" in run("new", "acme.hello", "--lang", "sh", "--out", "two words")[1]
+
+
 @pytest.mark.requirement("RK-AUTHOR-065")
 @pytest.mark.parametrize("there", [False, True], ids=["a new directory", "an empty one"])
 def test_what_could_not_be_written_wholly_is_taken_back(tmp_path: Path, there: bool) -> None:
@@ -209,6 +241,14 @@ def test_a_language_that_is_not_there_names_those_that_are(run: Run) -> None:
 
     assert (64, "RKL028") == (shown[0], rule(shown))
     assert "python, node, sh" in shown[2]
+
+
+@pytest.mark.parametrize("verb", [check_verb, new_verb, trial_verb], ids=lambda verb: str(verb.name))
+def test_the_guide_for_authors_names_every_option_of_their_verbs(verb: click.Command) -> None:
+    guide = (SDK.parents[1] / "docs" / "guide-authors.md").read_text("utf-8")
+    options = [each.opts[-1] for each in verb.params if isinstance(each, click.Option)]
+
+    assert [] == [option for option in options if option not in guide]
 
 
 @pytest.mark.requirement("RK-AUTHOR-040")

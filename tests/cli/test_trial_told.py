@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from rukh.cli.admin.trial_report import ending, row_text
 from tests.cli import test_trial as trial
 from tests.support.children import Meeting
 from tests.support.homes import PATIENCE, PROGRAM
+from tests.support.terminals import Terminal
 
 leaves_nothing = trial.leaves_nothing
 ONE = "one person is greeted"
@@ -106,10 +108,16 @@ def test_the_place_and_the_mend_of_the_hosts_reason_are_shown(tmp_path: Path) ->
 @pytest.mark.requirement("RK-AUTHOR-060")
 def test_a_case_that_passed_shows_nothing_of_its_standard_error(tmp_path: Path) -> None:
     call: dict[str, Any] = {"argv": ["m", "private"]}
-    cases = [{"name": "one", **call}, {"name": "two", **call, "expect": {"text": ""}}]
-    (one, two) = trial.report(speaking(tmp_path, cases))[1]["cases"]
+    failing = {"command": "count", "surfaces": ["agent"], "expect": {"outcome": "command_failed"}}
+    cases = [
+        {"name": "one", **call},
+        {"name": "two", **call, "expect": {"text": ""}},
+        {"name": "no", **failing},
+    ]
+    (one, two, failed) = trial.report(speaking(tmp_path, cases))[1]["cases"]
 
     assert (True, {"name", "surface", "passed", "differences"}) == (one["passed"], set(one))
+    assert (True, set(one)) == (failed["passed"], set(failed))  # as it was expected, with its reason
     assert (False, "unasked") == (two["passed"], two["stderr"])
 
 
@@ -129,6 +137,32 @@ def test_the_last_lines_are_shown_and_none_of_them_steers_a_terminal(
     assert (0, 2) == (shown.count(b"\x1b"), shown.count(b"            \\x1b[2J\n"))
 
 
+# What a command wrote, and what is shown of it.
+ENDINGS = {
+    "nothing": (b"", ""),
+    "blank lines behind": (b"one\n\n \n", "one"),
+    "four thousand characters": (b"x" * 4000, "x" * 4000),
+    "one more": (b"y" + b"x" * 4000, "\u2026\n" + "x" * 4000),
+    "twenty lines": (b"1\n" * 20, "\n".join("1" * 20)),
+    "twenty-one": (b"1\n" * 21, "\u2026\n" + "\n".join("1" * 20)),
+    "what is no UTF-8": (b"\xff\xfe", "\\xff\\xfe"),
+}
+
+
+@pytest.mark.requirement("RK-AUTHOR-060")
+@pytest.mark.parametrize("name", ENDINGS)
+def test_the_end_of_a_standard_error_is_bounded_in_lines_and_characters(name: str) -> None:
+    written, shown = ENDINGS[name]
+    assert shown == ending(written)
+
+
+def test_a_long_value_is_cut_in_words_and_whole_in_the_document() -> None:
+    difference = {"place": "/data", "expected": "x" * 398, "actual": "x" * 399}
+    shown = row_text({"name": "n", "surface": "agent", "passed": False, "differences": [difference]})
+
+    assert f'            expected: "{"x" * 398}"\n            actual: "{"x" * 399}\u2026\n' in shown
+
+
 @pytest.mark.requirement("RK-AUTHOR-056")
 def test_a_failure_behind_a_line_without_an_end_is_still_the_one_that_was_expected(tmp_path: Path) -> None:
     """The envelope stands behind what the command has said, and that need not end with a line feed."""
@@ -141,13 +175,18 @@ def test_a_failure_behind_a_line_without_an_end_is_still_the_one_that_was_expect
 
 
 @pytest.mark.requirement("RK-AUTHOR-063", "RK-AUTHOR-060")
-def test_a_case_without_a_time_has_the_deadline_and_shows_what_was_said_until_then(tmp_path: Path) -> None:
+@pytest.mark.parametrize("surface", ["terminal", "agent"])
+def test_a_case_without_a_time_has_the_deadline_and_shows_what_was_said_until_then(
+    tmp_path: Path, surface: str
+) -> None:
     meeting = Meeting(tmp_path / "fifo")
-    cases = [{"name": "endless", "argv": ["m", "wait", meeting.path], "surfaces": ["terminal"]}]
-    status, document = trial.report(speaking(tmp_path, cases), "--deadline", "1500ms")
+    other = {"name": "other", "command": "count", "inputs": {"by": 1}, "surfaces": [surface]}
+    endless = {"name": "endless", "argv": ["m", "wait", meeting.path], "surfaces": [surface]}
+    status, document = trial.report(speaking(tmp_path, [other, endless]), "--deadline", "1500ms")
     meeting.close()
 
-    (row,) = document["cases"]
+    (before, row) = document["cases"]
+    assert (True, surface) == (before["stderr"].startswith("line 0\n"), row["surface"])
     assert (1, [{"place": "time", "expected": "an end within 1.5 s", "actual": "none"}]) == (
         status,
         row["differences"],
@@ -205,14 +244,14 @@ def test_everything_that_a_check_calls_an_error_is_shown_and_nothing_runs(tmp_pa
     done = trial.run(directory)
     words = [PROGRAM, "check", str(directory)]
     checked = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
-    errors = [line for line in checked.stdout.decode().splitlines() if ": error RK" in line]
+    shown = errors(checked.stdout)
 
     assert (64, b"") == (done.returncode, done.stdout)
-    assert errors == [line for line in done.stderr.decode().splitlines() if ": error RK" in line]
+    assert shown == errors(done.stderr)
     last = len((trial.MODULE + "\ndef broken(:\n").splitlines())
-    assert {"RKK006", "RKX002"} == {line.split(" error ")[1].split()[0] for line in errors}
-    assert any(line.startswith(f"{directory}/acme_m.py:{last}:12: ") for line in errors)
-    assert any(line.startswith(f"{directory}/rukh-cases.json:1:") for line in errors)
+    assert {"RKK006", "RKX002"} == {line.split(" error ")[1].split()[0] for line in shown}
+    assert any(line.startswith(f"{directory}/acme_m.py:{last}:12: ") for line in shown)
+    assert any(line.startswith(f"{directory}/rukh-cases.json:1:") for line in shown)
 
 
 @pytest.mark.requirement("RK-AUTHOR-064")
@@ -244,3 +283,97 @@ def test_a_descriptor_with_many_faults_shows_them_all_to_a_person(tmp_path: Path
 
     assert (64, 2) == (done.returncode, done.stderr.count(b": error RKD012 "))
     assert "RKT043" == json.loads(trial.run(directory, "--json").stderr)["error"]["code"]
+
+
+def errors(shown: bytes) -> list[str]:
+    return [line for line in shown.decode().splitlines() if ": error RK" in line]
+
+
+@pytest.mark.requirement("RK-AUTHOR-064")
+@pytest.mark.parametrize("directory", [".", "./", "../extension", ""], ids=lambda text: text or "absolute")
+def test_files_are_named_as_a_check_of_the_same_directory_names_them(tmp_path: Path, directory: str) -> None:
+    made = trial.extension(tmp_path, [{"name": "one", "argv": ["m", "privat"]}])
+    faults = {
+        "rukh-cases.json": (made / "rukh-cases.json").read_text(),
+        "rukh-extension.json": (made / "rukh-extension.json").read_text().replace('"version"', '"verzion"'),
+    }
+    for file, text in faults.items():
+        (made / file).write_text(text)
+        tested, checked = (
+            subprocess.run(
+                [PROGRAM, verb, directory or str(made)], capture_output=True, cwd=made, check=False
+            )
+            for verb in ("test", "check")
+        )
+        assert (64, 1) == (tested.returncode, checked.returncode)
+        assert errors(tested.stderr) == errors(checked.stdout) != []
+
+
+@pytest.mark.requirement("RK-AUTHOR-064")
+def test_a_program_is_told_the_descriptor_by_its_path(tmp_path: Path) -> None:
+    directory = trial.extension(tmp_path, [{"name": "one", "argv": ["m", "private"]}], title="", summary="")
+    error = json.loads(trial.run(directory, "--json").stderr)["error"]
+
+    assert ("RKT043", f"{directory}/rukh-extension.json") == (error["code"], error["place"])
+    assert error["message"].endswith("(and 1 more)")
+
+
+@pytest.mark.requirement("RK-AUTHOR-060")
+def test_paths_are_the_authors_also_behind_a_link_and_in_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node calls its files by their real names, whatever links lead to the directory for temporary files."""
+    link = tmp_path / "link"
+    link.symlink_to(os.environ["TMPDIR"])
+    monkeypatch.setenv("TMPDIR", str(link))
+    directory = made(
+        tmp_path, "node", "main.mjs", "const people", "console.error(import.meta.url); const people"
+    )
+    cases = [
+        {"name": "one", "argv": ["hello", "greet", "Ada"], "expect": {"stderrContains": "nothing of it"}}
+    ]
+    (directory / "rukh-cases.json").write_text(json.dumps({"format": "rukh.cases/1", "cases": cases}))
+
+    row = trial.report(directory)[1]["cases"][0]
+    said = f"file://{directory}/main.mjs"
+    (difference,) = row["differences"]
+    assert (said, "stderr", f"{said}\n") == (row["stderr"], difference["place"], difference["actual"])
+
+
+@pytest.mark.requirement("RK-AUTHOR-059")
+def test_a_filter_that_fits_nothing_names_some_of_many_cases(tmp_path: Path) -> None:
+    cases = [{"name": f"case {number}", "argv": ["m", "private"]} for number in range(25)]
+    done = trial.run(trial.extension(tmp_path, cases), "--filter", "coffee", "--json")
+
+    mend = json.loads(done.stderr)["error"]["mend"]
+    assert mend.startswith("they are: case 0, case 1, ") and mend.endswith(", case 19 and 5 more")
+
+
+LONG = "\u732b" * 30  # of sixty columns, and a name may well be longer than a terminal is wide
+
+
+@pytest.mark.requirement("RK-AUTHOR-063")
+def test_on_a_terminal_a_line_says_what_runs_and_nothing_of_it_stays(tmp_path: Path) -> None:
+    cases = [{"name": name, "argv": ["m", "private"]} for name in ("one", LONG)]
+    directory = trial.extension(tmp_path, cases)
+    environment = {**os.environ, "TERM": "xterm"}
+    environment.pop("CI", None)
+    with Terminal([PROGRAM, "test", str(directory)], environment, columns=40) as terminal:
+        status, shown = terminal.ended()
+
+    # Of 39 columns, "terminal  " takes ten: fourteen wide characters fit, and an odd column stays free.
+    lines = [f"\rterminal  {name}\x1b[K\r\x1b[Kok    terminal  " for name in ("one", LONG[:14])]
+    expected = f"{lines[0]}one\r\n{lines[1]}{LONG}\r\n\r\x1b[Kacme.m 1.0.0: 2 passed, 0 failed\r\n"
+    assert (0, expected) == (status, shown.decode())
+
+
+@pytest.mark.requirement("RK-AUTHOR-063")
+@pytest.mark.parametrize("words", [["--json"], []], ids=["for a program", "without a terminal that can"])
+def test_nobody_else_is_shown_what_runs(tmp_path: Path, words: list[str]) -> None:
+    directory = trial.extension(tmp_path, [{"name": "one", "argv": ["m", "private"]}])
+    environment = {**os.environ, "TERM": "xterm" if words else "dumb"}
+    environment.pop("CI", None)
+    with Terminal([PROGRAM, "test", str(directory), *words], environment) as terminal:
+        status, shown = terminal.ended()
+
+    assert (0, b"") == (status, shown[: shown.find(b"\x1b") + 1])

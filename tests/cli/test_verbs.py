@@ -174,7 +174,7 @@ def test_an_interrupt_outside_a_call_ends_with_its_status(run: Run, monkeypatch:
 
     monkeypatch.setattr("rukh.cli.browse.root_page", interrupted)
     assert run() == (130, "", "")
-    monkeypatch.setattr("rukh.cli.admin.packages.active_of", interrupted)
+    monkeypatch.setattr("rukh.cli.admin.homes.active_of", interrupted)
     Store(open_home(os.environ["RUKH_HOME"], create=True)).close()
     assert run("list")[0] == 130
 

@@ -37,11 +37,13 @@ DESCRIPTOR = descriptor(
     "acme.m",
     commands=[
         command("early", path=["m", "data", "deep"]),
-        command("say", aliases=[["s"]]),
+        command("say", aliases=[["s"], ["t", "elsewhere"]]),
         command("data", execute=STRUCTURED),
         command("hidden", machine={"eligible": False}),
         {"id": "opaque", "path": ["m", "opaque"], "execute": OPAQUE},
         command("deep", path=["m", "say", "deep"]),
+        command("bare", path=["m", "say", "bare"], execute={"mapping": STRUCTURED["mapping"]}),
+        command("person", path=["m", "say", "it"], machine={"eligible": True, "interaction": "required"}),
     ],
 )
 GOOD: dict[str, Any] = {"name": "one", "argv": ["m", "say"]}
@@ -79,6 +81,13 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "no surface": ({**GOOD, "surfaces": []}, "RKX007", "/cases/0/surfaces"),
     "an agent for what is not eligible": (
         {"name": "x", "command": "hidden", "surfaces": ["agent"]}, "RKX013", "/cases/0/surfaces"),
+    "an agent for what needs a person": (
+        {"name": "x", "command": "person", "surfaces": ["terminal", "agent"]}, "RKX013", "/cases/0/surfaces"),
+    "an exit status for agents alone": (
+        {**GOOD, "surfaces": ["agent"], "expect": {"exitCode": 2}}, "RKX013", "/cases/0/expect/exitCode"),
+    "a standard error for agents alone": (
+        {**GOOD, "surfaces": ["agent"], "expect": {"stderrContains": "x"}}, "RKX013",
+        "/cases/0/expect/stderrContains"),
     "an unknown expectation": ({**GOOD, "expect": {"exitcode": 1}}, "RKX002", "/cases/0/expect/exitcode"),
     "an unknown outcome": ({**GOOD, "expect": {"outcome": "success"}}, "RKX005", "/cases/0/expect/outcome"),
     "an unknown reason": ({**GOOD, "expect": {"reason": "no_milk"}}, "RKX005", "/cases/0/expect/reason"),
@@ -86,6 +95,10 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "data of a text command": ({**GOOD, "expect": {"data": {}}}, "RKX013", "/cases/0/expect/data"),
     "text of a data command": (
         {"name": "x", "command": "data", "expect": {"text": ""}}, "RKX013", "/cases/0/expect/text"),
+    "data of a command without a result": (
+        {"name": "x", "command": "bare", "expect": {"data": {}}}, "RKX013", "/cases/0/expect/data"),
+    "text of a command without a result": (
+        {"name": "x", "command": "bare", "expect": {"text": ""}}, "RKX013", "/cases/0/expect/text"),
     "stdout of a managed command": ({**GOOD, "expect": {"stdout": ""}}, "RKX013", "/cases/0/expect/stdout"),
     "an outcome of a passthrough program": (
         {"name": "x", "argv": ["m", "opaque"], "expect": {"outcome": "rejected"}}, "RKX013", "/cases/0/expect/outcome"),
@@ -105,6 +118,8 @@ RIGHT: dict[str, dict[str, Any]] = {
     "a command": {"name": "x", "command": "say", "inputs": {"No-Id": None}},
     "data": {"name": "x", "command": "data", "expect": {"data": None}},
     "a hidden one in the terminal": {"name": "x", "command": "hidden", "surfaces": ["terminal"]},
+    "a person's in the terminal": {"name": "x", "command": "person", "expect": {"exitCode": 2}},
+    "an outcome for agents alone": {**GOOD, "surfaces": ["agent"], "expect": {"outcome": "rejected", "text": ""}},
     "a passthrough program": {"name": "x", "argv": ["m", "opaque", "-x"], "expect": {"stdout": "", "exitCode": 0}},
     "words of no command": {"name": "x", "argv": ["nowhere"], "expect": {"exitCode": 65}},
 }  # fmt: skip
@@ -113,7 +128,7 @@ LOOSER = {name for name, row in WRONG.items() if row[1] in ("RKX011", "RKX013")}
     "a name of two lines", "inputs of a passthrough program", "an unknown reason"}  # fmt: skip
 
 
-@pytest.mark.requirement("RK-AUTHOR-050", "RK-AUTHOR-051")
+@pytest.mark.requirement("RK-AUTHOR-050", "RK-AUTHOR-051", "RK-AUTHOR-068")
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_case_is_refused_by_its_rule_at_its_place(name: str) -> None:
     case, rule, place = WRONG[name]
@@ -174,7 +189,7 @@ MISSED = {
     "m sya": ("/argv/1", "did you mean say?"),
     "m say": None,
     "n say": ("/argv/0", "did you mean m?"),
-    "zebra": ("/argv/0", "a command begins with one of: m, s; if a refusal is meant, expect its \"exitCode\""),
+    "zebra": ("/argv/0", "a command begins with one of: m, s, t; if a refusal is meant, expect its \"exitCode\""),
     "m data deeq": None,
     "m": ("/argv", "go on with one of: data, hidden, opaque, say"),
     "m zebra": (

@@ -16,14 +16,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from rukh.cli.admin.check_paths import Target, shown_path, unreadable
-from rukh.cli.files import STDIN, read_some
+from rukh.cli.admin.check_paths import Target, nothing_in, shown_path, unreadable
+from rukh.cli.files import STDIN
 from rukh.contract.cases import CASES_FILE, judge_cases
 from rukh.contract.descriptor import check
 from rukh.contract.diagnostics import Diagnostic
 from rukh.contract.grammar import DESCRIPTOR_FILE
 from rukh.values.errors import RukhError
-from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES
 
 
 def is_cases_file(path: str) -> bool:
@@ -37,15 +36,16 @@ def cases_findings(descriptor: dict[str, Any], release: str) -> list[Diagnostic]
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return []  # a release holds files alone: it is not part of it
-        data = read_some(path, LIMIT_DESCRIPTOR_BYTES + 1)
+        data = Target(path).read()
+        found = judge_cases(data, descriptor)[1] if data.strip() else [nothing_in(path)]
     except OSError:
         return []
     except RukhError as refusal:
-        return in_file([unreadable(refusal.message, mend=refusal.mend)], shown_path(release, CASES_FILE))
-    return in_file(judge_cases(data, descriptor)[1], shown_path(release, CASES_FILE))
+        found = [unreadable(refusal.message, mend=refusal.mend)]
+    return _in_file(found, shown_path(release, CASES_FILE))
 
 
-def in_file(found: Iterable[Diagnostic], file: str) -> list[Diagnostic]:
+def _in_file(found: Iterable[Diagnostic], file: str) -> list[Diagnostic]:
     """The findings as those of another file than the one that is checked."""
     return [replace(each, file=file) for each in found]
 
@@ -63,4 +63,4 @@ def document_findings(data: bytes, path: str, descriptor_only: bool) -> list[Dia
         beside = [unreadable(f"no {DESCRIPTOR_FILE} lies beside it", "RKK002", mend)]
         return [*beside, *judge_cases(data, None)[1]]
     errors = [each for each in checked.diagnostics if each.severity == "error"]
-    return [*judge_cases(data, checked.descriptor)[1], *in_file(errors, file)]
+    return [*judge_cases(data, checked.descriptor)[1], *_in_file(errors, file)]

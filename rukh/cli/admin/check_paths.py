@@ -17,12 +17,17 @@ import stat
 from collections.abc import Iterator
 
 from rukh.cli.files import STDIN, read_some
+from rukh.contract.cases import CASES_FILE
 from rukh.contract.diagnostics import Diagnostic
 from rukh.contract.grammar import DESCRIPTOR_FILE
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_CHECKED_ENTRIES, LIMIT_CHECKED_FILES, LIMIT_DESCRIPTOR_BYTES
 
 PASSED_OVER = frozenset({".git", ".hg", ".jj", ".svn", ".tox", ".venv", "__pycache__", "node_modules"})
+
+
+# What a release has under these names is a regular file. RK-CHECK-056
+_REGULAR = (DESCRIPTOR_FILE, CASES_FILE)
 
 
 class Target:
@@ -45,7 +50,7 @@ class Target:
 
     def read(self) -> bytes:
         """The document, and one byte more where it is too large; raises RKL023."""
-        if self.path != STDIN and os.path.basename(self.path) == DESCRIPTOR_FILE:
+        if os.path.basename(self.path) in _REGULAR:
             _require_file(self.path)
         return read_some(self.path, LIMIT_DESCRIPTOR_BYTES + 1)
 
@@ -78,17 +83,28 @@ def unreadable(message: str, rule: str = "RKK001", mend: str = "name a file that
     return Diagnostic(rule, "", 1, 1, message, mend)
 
 
+def nothing_in(path: str) -> Diagnostic:
+    """The finding about a document without anything in it."""
+    if path == STDIN:
+        return Diagnostic("RKV002", "", 1, 1, "nothing came on standard input", "pipe a descriptor into it")
+    what = "cases" if os.path.basename(path) == CASES_FILE else "a descriptor"
+    return Diagnostic(
+        "RKV002", "", 1, 1, "nothing stands in the file", f"write {what}; the verb new shows how"
+    )
+
+
 def _named(path: str) -> Iterator[Target]:
     if not os.path.isdir(path) or path == STDIN:
         named = os.path.basename(path) == DESCRIPTOR_FILE
         yield Target(path, (os.path.dirname(path) or os.curdir) if named else None)
     elif os.path.lexists(os.path.join(path, DESCRIPTOR_FILE)):
-        yield _release(path)
+        yield release(path)
     else:
         yield from _below(path)
 
 
-def _release(directory: str) -> Target:
+def release(directory: str) -> Target:
+    """The descriptor of a directory, and what lies beside it."""
     path = os.path.join(directory, DESCRIPTOR_FILE).removeprefix("./")
     return Target(path, os.path.dirname(path) or os.curdir)
 
@@ -110,7 +126,7 @@ def _below(path: str) -> Iterator[Target]:
         if any(entry.name == DESCRIPTOR_FILE and not entry.is_dir() for entry in entries):
             found += 1
             if found <= LIMIT_CHECKED_FILES:
-                yield _release(directory)
+                yield release(directory)
         if seen >= LIMIT_CHECKED_ENTRIES or found > LIMIT_CHECKED_FILES:
             message = (
                 f"more than {LIMIT_CHECKED_FILES} descriptors or {LIMIT_CHECKED_ENTRIES} entries lie below"
@@ -144,7 +160,7 @@ def _entered(entries: list[os.DirEntry[str]]) -> list[str]:
 
 
 def _require_file(path: str) -> None:
-    """A release holds files alone; a pipe or a device under the descriptor's name is not waited for."""
+    """A release holds files alone; a pipe or a device under such a name is not waited for."""
     try:
         mode = os.lstat(path).st_mode
     except (OSError, ValueError):

@@ -12,16 +12,21 @@ only some answers need are loaded by them: editors run a check at each save.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import click
 
 from rukh.cli.admin.check_cases import cases_findings, document_findings, is_cases_file
-from rukh.cli.admin.check_paths import Target, is_one_document, targets, unreadable
+from rukh.cli.admin.check_paths import (
+    Target,
+    is_one_document,
+    nothing_in,
+    release,
+    targets,
+    unreadable,
+)
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
-from rukh.cli.files import STDIN
 from rukh.contract.advice import advise
 from rukh.contract.cases import first_fault
 from rukh.contract.descriptor import Checked, check
@@ -50,7 +55,7 @@ Reports = list[tuple[str, list[Diagnostic]]]
 )
 @json_option
 @click.option("--strict", is_flag=True, help="Exit 1 after a warning too.")
-@click.option("--descriptor-only", is_flag=True, help="Do not look at the code beside a descriptor.")
+@click.option("--descriptor-only", is_flag=True, help="Look at no file beside a document.")
 @click.option("--rules", "listing", is_flag=True, help="List every rule that a check can report.")
 @click.option("--explain", "rule", metavar="RULE", help="Explain one rule, of a check or of anything else.")
 @click.option(
@@ -95,7 +100,7 @@ def errors_beside(directory: str) -> list[Diagnostic]:
 
     A descriptor that is missing or has errors is left to the packing itself.
     """
-    target = Target(os.path.join(directory, DESCRIPTOR_FILE), directory)
+    target = release(directory)
     try:
         checked = check(target.read())
     except RukhError:
@@ -156,7 +161,7 @@ def _findings(target: Target, descriptor_only: bool) -> list[Diagnostic]:
     except RukhError as refusal:
         return [unreadable(refusal.message, mend=refusal.mend)]
     if not data.strip():
-        return [_nothing_in(target)]
+        return [nothing_in(target.path)]
     if is_cases_file(target.path):
         return document_findings(data, target.path, descriptor_only)
     checked = check(data)
@@ -165,14 +170,6 @@ def _findings(target: Target, descriptor_only: bool) -> list[Diagnostic]:
     advice = advise(checked.descriptor, checked.positions)
     beyond = _beyond(target, checked, descriptor_only)
     return in_order([*checked.diagnostics, *advice, *beyond])
-
-
-def _nothing_in(target: Target) -> Diagnostic:
-    if target.path == STDIN:
-        return Diagnostic("RKV002", "", 1, 1, "nothing came on standard input", "pipe a descriptor into it")
-    return Diagnostic(
-        "RKV002", "", 1, 1, "nothing stands in the file", "write a descriptor; see the verb new"
-    )
 
 
 def _beyond(target: Target, checked: Checked, descriptor_only: bool = False) -> list[Diagnostic]:

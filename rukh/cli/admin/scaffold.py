@@ -17,6 +17,7 @@ import click
 
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
+from rukh.cli.text import printable, quote
 from rukh.contract.grammar import PACKAGE, WORD
 from rukh.values.errors import RukhError
 from rukh.values.registry import RESERVED_WORDS
@@ -91,11 +92,14 @@ def new_verb(context: Context, package: str, lang: str, directory: str, as_json:
         "directory": directory,
         "files": [row[0] for row in files],
     }
-    text = f"{directory} holds {package}; next: {context.name} test {directory}\n"
+    shown = printable(quote(directory))
+    text = f"{printable(directory)} holds {package}; next: {context.name} test {shown}\n"
     return Shown(document, json=as_json, text=text)
 
 
 def _check_empty(directory: str) -> None:
+    if not directory:
+        raise RukhError("RKX019", "the directory has no name", place="--out", mend="write . for this one")
     try:
         found = sorted(os.listdir(directory))
     except FileNotFoundError:
@@ -161,7 +165,7 @@ def _write_all(directory: str, files: list[tuple[str, bytes, int]]) -> None:
             os.chmod(path, mode)
     except OSError as error:
         _take_back(made)
-        raise _unwritable(path, error) from error
+        raise _unwritable(error.filename or path, error) from error
     except BaseException:  # an interrupt: the person wants none of it
         _take_back(made)
         raise
@@ -171,8 +175,9 @@ def _make_directory(path: str, made: list[str]) -> None:
     """The directory and those above it, the new ones noted in `made`."""
     if path and not os.path.isdir(path):
         _make_directory(os.path.dirname(path), made)
-        os.mkdir(path)
-        made.append(path)
+        if not os.path.isdir(path):  # "new/." is there once "new" is
+            os.mkdir(path)
+            made.append(path)
 
 
 def _take_back(made: list[str]) -> None:

@@ -10,21 +10,18 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from rukh.cli.admin.check_cases import in_file
+from rukh.cli.admin.check_paths import Target, release
 from rukh.cli.admin.checking import errors_beside
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.admin.trial_home import TrialHome, described
 from rukh.cli.admin.trial_report import Running, document, row, row_text, summary_text
-from rukh.cli.admin.trial_surfaces import Agent, Terminal, TimedOut
+from rukh.cli.admin.trial_surfaces import Agent, NoOutcome, Terminal
 from rukh.cli.context import Context
-from rukh.cli.files import read_named
 from rukh.cli.output import write_err, write_out
 from rukh.contract import grammar
 from rukh.contract.cases import (
@@ -40,13 +37,12 @@ from rukh.contract.cases import (
 )
 from rukh.contract.descriptor import check
 from rukh.contract.diagnostics import Diagnostic, render_text
-from rukh.contract.expectation import Difference, Seen, differences
+from rukh.contract.expectation import Seen, differences
 from rukh.sources.release import DESCRIPTOR_FILE
 from rukh.values.errors import RukhError
-from rukh.values.registry import LIMIT_DESCRIPTOR_BYTES
 
 _FAILED = 1
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_NAMED = 20  # cases in a refusal: more are a flood
 
 
 @click.command("test")
@@ -74,7 +70,7 @@ def test_verb(context: Context, directory: str, wanted: str, deadline: str, as_j
         return Shown(None, json=False, text="", status=context.status(unfit.refusal.exit_code))
     chosen = _chosen(cases, wanted)
     rows = []
-    with _unhurried(), TrialHome(directory) as home:
+    with TrialHome(directory) as home:
         home.install(descriptor["package"], cases.environment)
         for made in _run(chosen, context.program, home, descriptor, Running(as_json)):
             rows.append(made)
@@ -106,46 +102,42 @@ class _Unfit(Exception):
 
 def _fit(directory: str, seconds: float) -> tuple[dict[str, Any], Cases]:
     """The descriptor and the cases; raises _Unfit with every fault that a check finds, and RukhError RKT040, RKX015."""
-    data = _file(directory, DESCRIPTOR_FILE, "RKT040")
-    file = os.path.join(directory, DESCRIPTOR_FILE)
+    target = release(directory)
+    data = _file(directory, DESCRIPTOR_FILE, "RKT040", "name the directory of an extension")
     try:
         descriptor = described(data)
     except RukhError as refusal:
-        raise _Unfit(file, check(data).diagnostics, refusal) from refusal
-    cases, faults = judge_cases(_file(directory, CASES_FILE, "RKX015"), descriptor, seconds=seconds)
-    found = errors_beside(directory) or in_file(faults, os.path.join(directory, CASES_FILE))
+        refusal.place = target.shown
+        raise _Unfit(target.shown, check(data).diagnostics, refusal) from refusal
+    data = _file(directory, CASES_FILE, "RKX015", f"write {CASES_FILE}; the verb new shows one")
+    cases, faults = judge_cases(data, descriptor, seconds=seconds)
+    found = errors_beside(directory) or faults
     if found or cases is None:
-        raise _Unfit(file, found, first_fault(file, found))
+        raise _Unfit(target.shown, found, first_fault(target.shown, found))
     return descriptor, cases
 
 
-def _file(directory: str, name: str, rule: str) -> bytes:
+def _file(directory: str, name: str, rule: str, mend: str) -> bytes:
+    """The bytes of a file of the extension; raises `rule` where there is none, and RKL023."""
     path = os.path.join(directory, name)
-    if not os.path.exists(path):
-        mend = "name the directory of an extension" if rule != "RKX015" else f"write {name}; see rukh new"
-        raise RukhError(rule, f"there is no {name}", place=directory, mend=mend)
-    return read_named(path, LIMIT_DESCRIPTOR_BYTES)
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise RukhError(rule, f"there is no {name}", place=directory, mend=mend) from error
+    except OSError:
+        pass  # reading it says why
+    return Target(path).read()
 
 
 def _chosen(cases: Cases, wanted: str) -> list[Case]:
     chosen = [case for case in cases.cases if wanted in case.name]
     if not chosen:
-        names = ", ".join(case.name for case in cases.cases)
+        names = ", ".join(case.name for case in cases.cases[:_NAMED])
+        names += f" and {len(cases.cases) - _NAMED} more" if len(cases.cases) > _NAMED else ""
         raise RukhError(
             "RKX016", f"no case has {wanted!r} in its name", place="--filter", mend=f"they are: {names}"
         )
     return chosen
-
-
-@contextmanager
-def _unhurried() -> Iterator[None]:
-    """Have a signal that ends this process unwind it, so that nothing of the test is left. RK-AUTHOR-054"""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _run(
@@ -157,7 +149,8 @@ def _run(
         for case in cases:
             if TERMINAL in case.surfaces:
                 yield _row(case, TERMINAL, terminal, home, running)
-            if AGENT in case.surfaces and agent.inputs(case) is not None:
+            # Words that only a terminal can say are no call of an agent, unless the case is for agents alone.
+            if AGENT in case.surfaces and (TERMINAL not in case.surfaces or agent.can_say(case)):
                 yield _row(case, AGENT, agent, home, running)
     finally:
         running.show("")
@@ -171,9 +164,8 @@ def _row(
     try:
         seen = way.call(case)
         found = differences(case, seen)
-    except TimedOut as late:
-        seen = Seen(None, stderr=late.stderr)
-        found = [Difference("time", f"an end within {case.seconds:g} s", "none")]
+        said = way.said(seen) if found else b""
+    except NoOutcome as none:
+        seen, found, said = Seen(None), [none.found], none.stderr
     running.show("")
-    said = home.as_written(way.said(seen)) if found else b""
-    return row(case, surface, found, seen, said)
+    return row(case, surface, found, seen, home.as_written(said))

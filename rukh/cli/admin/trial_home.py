@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from rukh.cli.admin.trial_processes import Processes
 from rukh.contract.descriptor import check
 from rukh.contract.policy import LOCAL_USER
 from rukh.contract.profile import read_owner_profile
@@ -28,6 +29,7 @@ from rukh.sources.pack import pack, sign
 from rukh.store.database import utc_ms
 from rukh.store.home import open_home
 from rukh.store.store import Store
+from rukh.values.errors import RukhError
 
 ENDPOINT = "trial"
 NAMESPACE = "trial.desk"
@@ -66,11 +68,12 @@ class TrialHome:
     """A context: the installed extension of `directory`, and room for what its commands do.
 
     `path` is the home, `records` the compiled commands by id, `exported` the ids that an agent can call, `revision` the
-    active one.
+    active one, `processes` what runs in it. Behind the context none of it is there. RK-AUTHOR-054
     """
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
+        self.processes = Processes()
         self._place = ""
         self.path = ""
         self.revision = ""
@@ -78,12 +81,18 @@ class TrialHome:
         self.exported: frozenset[str] = frozenset()
 
     def __enter__(self) -> TrialHome:
-        self._place = tempfile.mkdtemp(prefix="rukh-test-")
-        self.path = self.at("home")
+        self.processes.watch()
         return self
 
     def __exit__(self, *_: object) -> None:
-        remove_work_dir(self._place)
+        try:
+            self.processes.end_all()
+        finally:
+            removed = not self._place or remove_work_dir(self._place)
+            self.processes.release()
+        if not removed:
+            message = "the throw-away home could not be removed wholly, and a key lies in it"
+            raise RukhError("RKX020", message, place=self._place, mend="remove it")
 
     def at(self, *parts: str) -> str:
         """A path in the temporary directory."""
@@ -96,7 +105,10 @@ class TrialHome:
         return re.sub(releases + b"[0-9a-f]{64}/", lambda _found: directory, data)
 
     def install(self, package: str, environment: Mapping[str, str]) -> None:
-        """Bring the extension in by the steps of a publisher and an owner; raises RukhError of any of them."""
+        """Bring the extension in by the steps of a publisher and an owner; raises RukhError of them, or RKX020."""
+        with self.processes.whole():
+            self._place = _new_directory()
+        self.path = self.at("home")
         self._release()
         store = Store(open_home(self.path, create=True))
         try:
@@ -143,6 +155,16 @@ class TrialHome:
                 self.records[identity.partition("/")[2]] = record
         refused = {name for name, record in self.records.items() if export_refusal(record) is not None}
         self.exported = frozenset(self.records) - refused
+
+
+def _new_directory() -> str:
+    """A directory for temporary files; without links, so that whoever runs in it calls it by the same name."""
+    try:
+        return os.path.realpath(tempfile.mkdtemp(prefix="rukh-test-"))
+    except OSError as error:
+        said = f"no throw-away home can be made: {error.strerror}"
+        mend = "set TMPDIR to a directory that can be written"
+        raise RukhError("RKX020", said, place=str(error.filename or ""), mend=mend) from error
 
 
 def described(data: bytes) -> dict[str, Any]:

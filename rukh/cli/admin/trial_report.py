@@ -10,7 +10,7 @@ from typing import Any
 
 from rukh.cli.admin.progress import foreground_columns, wanted
 from rukh.cli.output import write_err
-from rukh.cli.text import printable
+from rukh.cli.text import columns, printable
 from rukh.contract.cases import Case
 from rukh.contract.expectation import ABSENT, Difference, Seen
 from rukh.values.canonical import canonical
@@ -23,7 +23,7 @@ _BEGIN, _REST_GONE = b"\r", b"\x1b[K"
 
 
 def row(case: Case, surface: str, found: list[Difference], seen: Seen, stderr: bytes) -> dict[str, Any]:
-    """The member of `cases` for one call: `found` are its differences, `stderr` is what the command has said there."""
+    """The member of `cases` for one call: `found` are its differences, `stderr` is what a failed one said."""
     shown = [_difference(each) for each in found]
     made: dict[str, Any] = {
         "name": case.name,
@@ -34,7 +34,7 @@ def row(case: Case, surface: str, found: list[Difference], seen: Seen, stderr: b
     reason = (seen.outcome or {}).get("reason")
     if shown and reason:
         made["reason"] = reason
-    said = ending(stderr) if shown else ""
+    said = ending(stderr)
     return made | ({"stderr": said} if said else {})
 
 
@@ -75,7 +75,9 @@ def row_text(made: dict[str, Any]) -> str:
     lines += [f"        {name}: {printable(reason[name])}" for name in ("place", "mend") if name in reason]
     if "stderr" in made:
         lines.append("        standard error")
-        lines += [f"            {printable(line.expandtabs())}" for line in made["stderr"].split("\n")]
+        lines += [
+            f"            {printable(line.expandtabs())}".rstrip() for line in made["stderr"].split("\n")
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -91,6 +93,14 @@ def _value(found: dict[str, Any], name: str) -> str:
     return printable(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}{_CUT}")
 
 
+def _fitting(text: str, width: int) -> str:
+    """As much of a text as fits into one line: a line that breaks could not be taken away again."""
+    text = printable(text)
+    while columns(text) > width and text:
+        text = text[:-1]
+    return text
+
+
 class Running:
     """On a terminal, a line that says which case runs; it goes before anything else is written. RK-AUTHOR-063"""
 
@@ -99,6 +109,6 @@ class Running:
 
     def show(self, text: str) -> None:
         """Say that the case runs; with "" take the line away."""
-        columns = foreground_columns() if self._wanted else None
-        if columns is not None:
-            write_err(_BEGIN + printable(text)[: max(columns - 1, 0)].encode() + _REST_GONE)
+        width = foreground_columns() if self._wanted else None
+        if width is not None:
+            write_err(_BEGIN + _fitting(text, width - 1).encode() + _REST_GONE)

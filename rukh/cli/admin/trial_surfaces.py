@@ -17,17 +17,18 @@ from typing import Any
 from rukh.cli.admin.trial_home import ENDPOINT, NAMESPACE, TrialHome
 from rukh.cli.call import supplied
 from rukh.cli.lexer import lex
+from rukh.cli.output import output_form
 from rukh.contract.cases import Case, command_of
-from rukh.contract.expectation import Seen
+from rukh.contract.expectation import Difference, Seen
 from rukh.contract.names import tool_name
 from rukh.mcp.protocol import CALL, VERSION
+from rukh.store.database import utc_ms
 from rukh.store.home import open_home
 from rukh.store.store import Store
 from rukh.values.errors import RukhError
 from rukh.values.reader import read
 from rukh.values.registry import LIMIT_MESSAGE_DEPTH, LIMIT_MESSAGE_MEMBERS, LIMIT_MESSAGE_OUT_BYTES
 
-_GRACE_SECONDS = 15  # what a host that is asked to end may take: its own budget, and a slow machine
 # How the canonical form of an envelope begins, whatever it has to say.
 _ENVELOPE = re.compile(rb'\{"(?:commandResult|effects|invocationId)":')
 _META = {
@@ -36,11 +37,18 @@ _META = {
 }
 
 
-class TimedOut(Exception):
-    """The call has not ended within the time of its case; `stderr` is what was said there until then."""
+# The call that a server was ended in: whoever has asked for it was not told its id.
+_LAST_CALL = (
+    "SELECT id FROM invocation WHERE surface = 'mcp' AND captured_ms >= ? ORDER BY captured_ms DESC LIMIT 1"
+)
 
-    def __init__(self, stderr: bytes = b"") -> None:
-        super().__init__()
+
+class NoOutcome(Exception):
+    """A call that has shown no outcome. `found` says what stood in its way, `stderr` is what was said until then."""
+
+    def __init__(self, place: str, expected: str, actual: str, stderr: bytes = b"") -> None:
+        super().__init__(actual)
+        self.found = Difference(place, expected, actual)
         self.stderr = stderr
 
 
@@ -54,22 +62,23 @@ class Terminal:
         self._owner = _owner_directory(home, "terminal")
 
     def call(self, case: Case) -> Seen:
-        """What the process showed; raises TimedOut."""
-        process = subprocess.Popen(
-            [*self._program, *self._words(case)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "HOME": self._owner},
-            cwd=self._owner,
-        )
+        """What the process showed; raises NoOutcome."""
+        processes, pipe = self._home.processes, subprocess.PIPE
+        argv, environment = [*self._program, *self._words(case)], {**os.environ, "HOME": self._owner}
+        try:
+            process = processes.start(
+                argv, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=self._owner
+            )
+        except OSError as error:  # too many words, or one that is too long
+            raise NoOutcome("call", "a process for its words", os.strerror(error.errno or 0)) from error
         try:
             stdout, stderr = process.communicate(case.stdin.encode(), timeout=case.seconds)
         except subprocess.TimeoutExpired:
-            raise TimedOut(_last_words(process)) from None
+            raise _late(case.seconds, _parted(processes.last_words(process))[0]) from None
         finally:
-            _end(process)
-        return Seen(_outcome(case, stdout, stderr), process.returncode, stdout, stderr)
+            processes.end(process)
+        shown = self._home.as_written(stderr)
+        return Seen(_outcome(case, stdout, stderr), process.returncode, stdout, shown)
 
     def said(self, seen: Seen) -> bytes:
         """What the command wrote to its standard error: without the envelope that the host has put behind it."""
@@ -87,7 +96,8 @@ class Terminal:
             identity = f"{self._descriptor['package']}/{(case.command or {})['id']}"
             return ["run", identity, "--inputs", path, "--envelope"]
         used = command_of(case.argv, self._descriptor)[1]
-        return [*case.argv[:used], *(["--envelope"] if case.managed else []), *case.argv[used:]]
+        asks = case.managed and output_form(case.argv[used:]) != "envelope"
+        return [*case.argv[:used], *(["--envelope"] if asks else []), *case.argv[used:]]
 
 
 class Agent:
@@ -98,39 +108,53 @@ class Agent:
         self._home = home
         self._descriptor = descriptor
         self._owner = _owner_directory(home, "agent")
+        self._said = home.at("server.stderr")
         self._server: subprocess.Popen[bytes] | None = None
         self._unread = b""
         self._id = 0
 
-    def inputs(self, case: Case) -> dict[str, Any] | None:
-        """The arguments that say what the case says; None where an agent cannot make this call."""
+    def can_say(self, case: Case) -> bool:
+        """Whether an agent can make this call at all."""
+        try:
+            self._inputs(case)
+        except NoOutcome:
+            return False
+        return True
+
+    def _inputs(self, case: Case) -> dict[str, Any]:
+        """The arguments that say what the case says; raises NoOutcome where only a terminal can say it."""
         if case.command is None or case.command["id"] not in self._home.exported:
-            return None
+            raise NoOutcome("call", "a command that can be a tool", "none")
         if case.argv is None:
             return case.inputs
         used = command_of(case.argv, self._descriptor)[1]
         try:
             lexed = lex(self._home.records[case.command["id"]], case.argv[used:], used)
-            return None if lexed.core.help else supplied(lexed)
-        except RukhError:
-            return None  # the words are no inputs at all, which only a terminal can say
+        except RukhError as refusal:
+            raise NoOutcome("argv", "words that give inputs", refusal.message) from refusal
+        if lexed.core.help:
+            raise NoOutcome("argv", "words that give inputs", "they ask for help")
+        return supplied(lexed)
 
     def call(self, case: Case) -> Seen:
-        """The outcome of the tool call; raises TimedOut, and RKX020 where the server gives none."""
+        """The outcome of the tool call; raises NoOutcome."""
         identity = f"{self._descriptor['package']}/{(case.command or {})['id']}"
         name = tool_name(NAMESPACE, self._home.revision, identity)
-        answer = self._asked(CALL, {"name": name, "arguments": self.inputs(case)}, case.seconds)
+        answer = self._asked(CALL, {"name": name, "arguments": self._inputs(case)}, case.seconds)
         if "result" not in answer:
-            raise RukhError("RKX020", f"the tool call was refused: {answer['error']['message']}", place=name)
+            raise NoOutcome(CALL, "an outcome", f"refused: {answer['error']['message']}")
         return Seen(answer["result"]["structuredContent"])
 
     def said(self, seen: Seen) -> bytes:
         """What the command wrote to its standard error, of which an agent sees nothing and the owner's home keeps."""
-        if seen.outcome is None:
-            return b""
+        return self._kept(seen.outcome["invocationId"]) if seen.outcome else b""
+
+    def _kept(self, invocation: str | None = None, since_ms: int = 0) -> bytes:
+        """The standard error of a call: of the one with this id, else of the last one since then."""
         store = Store(open_home(self._home.path, create=False))
         try:
-            kept = store.calls.diagnostics(seen.outcome["invocationId"])
+            found = (invocation,) if invocation else store.database.row(_LAST_CALL, (since_ms,))
+            kept = store.calls.diagnostics(found[0]) if found else None
         finally:
             store.close()
         return kept.stderr if kept is not None else b""
@@ -138,7 +162,7 @@ class Agent:
     def close(self) -> None:
         """End the server."""
         if self._server is not None:
-            _end(self._server)
+            self._home.processes.end(self._server)
             self._server = None
 
     def _asked(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
@@ -148,43 +172,46 @@ class Agent:
         message = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": {"_meta": _META, **params}}
         writer = self._server.stdin
         assert writer is not None
+        begun_ms = utc_ms()
         try:
             writer.write(json.dumps(message).encode() + b"\n")
             writer.flush()
             return self._answer(self._server, time.monotonic() + seconds)
-        except (TimedOut, OSError) as error:
+        except TimeoutError:
             self.close()
-            if isinstance(error, TimedOut):
-                raise
-            raise _gone() from error
+            raise _late(seconds, self._kept(since_ms=begun_ms)) from None
+        except (EOFError, OSError):
+            self.close()
+            with open(self._said, "rb") as said:
+                raise NoOutcome("mcp serve", "an answer", "the server has gone", said.read()) from None
 
     def _serve(self) -> subprocess.Popen[bytes]:
         self._unread = b""
-        environment = {**os.environ, "HOME": self._owner}
-        pipe, null = subprocess.PIPE, subprocess.DEVNULL
-        return subprocess.Popen(
-            self._argv, stdin=pipe, stdout=pipe, stderr=null, env=environment, cwd=self._owner
-        )
+        pipe, environment = subprocess.PIPE, {**os.environ, "HOME": self._owner}
+        with open(self._said, "wb") as said:
+            return self._home.processes.start(
+                self._argv, stdin=pipe, stdout=pipe, stderr=said, env=environment, cwd=self._owner
+            )
 
     def _answer(self, server: subprocess.Popen[bytes], end: float) -> dict[str, Any]:
-        """The next line of the server, which speaks of nothing but what it is asked."""
+        """The next line of the server, which speaks of nothing but what it is asked; raises TimeoutError, EOFError."""
         assert server.stdout is not None
         waiting = select.poll()
         waiting.register(server.stdout, select.POLLIN)
         while b"\n" not in self._unread:
             if not waiting.poll(max(0.0, end - time.monotonic()) * 1000):
-                raise TimedOut
+                raise TimeoutError
             data = os.read(server.stdout.fileno(), 65536)
             if not data:
-                raise _gone()
+                raise EOFError
             self._unread += data
         line, _, self._unread = self._unread.partition(b"\n")
         answer: dict[str, Any] = _read(line)
         return answer
 
 
-def _gone() -> RukhError:
-    return RukhError("RKX020", "the server has gone", place="mcp serve", mend="run it by hand to see why")
+def _late(seconds: float, stderr: bytes) -> NoOutcome:
+    return NoOutcome("time", f"an end within {seconds:g} s", "none", stderr)
 
 
 def _owner_directory(home: TrialHome, name: str) -> str:
@@ -226,33 +253,3 @@ def _read(data: bytes) -> Any:
         max_depth=LIMIT_MESSAGE_DEPTH,
         max_members=LIMIT_MESSAGE_MEMBERS,
     )
-
-
-def _last_words(process: subprocess.Popen[bytes]) -> bytes:
-    """What a process that is asked to end has said on its standard error."""
-    process.terminate()
-    try:
-        return process.communicate(timeout=_GRACE_SECONDS)[1]
-    except subprocess.TimeoutExpired as late:
-        return late.stderr or b""
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Have the process end, and what it runs with it: by asking, then by force; nothing is left to be waited for."""
-    if process.stdin is not None and process.poll() is None:
-        try:
-            process.stdin.close()
-        except OSError:
-            pass
-        process.terminate()
-    try:
-        process.wait(_GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:
-                pass
