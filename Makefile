@@ -45,7 +45,7 @@ callpath: $(STAMP)  ## what a call from the terminal may import
 trace: $(STAMP)  ## clause -> requirement -> evidence
 	$(PY) -m tools.trace
 
-verify: $(STAMP)  ## the long sweeps: every Hypothesis suite with its larger profile
+verify: $(STAMP)  ## the long sweeps: larger Hypothesis profile, models, contention, mutated lines, load
 	$(PY) -m pytest -q -n 2 -m hypothesis --hypothesis-profile=verify
 	$(PY) -m models
 	$(PY) -m tools.contention

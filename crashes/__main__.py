@@ -1,9 +1,10 @@
-"""`python -m crashes [--every N] [--errors NAME,…] [VERB …]`: sweep, and print a line for each verb and fault.
+"""`python -m crashes [--every N] [--faults NAME,…] [VERB …]`: sweep, and print a line for each verb and fault.
 
     update kill points=103 crashes=103 old=71 new=32 losses=0 seconds=41.2
 
 `points` were swept, at `crashes` of them the fault struck (a run may end before it comes to a point), after which the
-`old` or the `new` version was there. Exit 1 where anything was lost; each loss is printed.
+`old` or the `new` version was there (of `gc`, which changes none, all are old). Exit 1 where anything was lost; each
+loss is printed.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def swept(place: Path, scenes: list[Scene], faults: list[str], every: int) -> li
 def line(scene: Scene, fault: str, found: list[Found]) -> str:
     """The counts of one sweep."""
     struck = [one for one in found if one.struck]
-    old, new = (sum(one.version == each for one in struck) for each in (scene.before, scene.after))
+    old = sum(one.version == scene.before for one in struck)
+    new = sum(one.version == scene.after != scene.before for one in struck)
     lost = sum(bool(one.losses) for one in found)
     return f"{scene.name} {fault} points={len(found)} crashes={len(struck)} old={old} new={new} losses={lost}"
 

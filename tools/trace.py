@@ -396,7 +396,7 @@ def report(tree: Tree, found: Sequence[Fault]) -> str:
             lines += [f"{kind} ({len(texts)}): {mend}", *(f"  {text}" for text in texts)]
     lines.append(_listing("clauses without evidence", tree.open_clauses()))
     lines.append(_listing("requirements without evidence", tree.open_requirements()))
-    lines.append("evidence: named tests; models none yet; conformance checks none yet")
+    lines.append("evidence: named tests, the models by theirs; conformance checks none yet")
     return "\n".join([*lines, summary(tree)])
 
 

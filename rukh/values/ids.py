@@ -10,8 +10,7 @@ _LENGTH = 26
 
 
 def new_id(prefix: str) -> str:
-    """`prefix_` and 26 base32 characters that hold 128 random bits; prefixes are `inv`, `eff`, `op`,
-    `task`."""
+    """`prefix_` and 26 base32 characters that hold 128 random bits; the prefix names the kind, such as `inv`."""
     number = int.from_bytes(os.urandom(_BITS // 8), "big")
     return (
         prefix

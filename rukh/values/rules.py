@@ -291,7 +291,7 @@ RULES = {
     "RKA003": ("error", "owner", 77, "the task is no longer active"),
     "RKA004": ("error", "owner", 76, "the calls of the task are used up"),
     "RKA005": ("error", "owner", 64, "the profile has no endpoint of that name"),
-    "RKA006": ("error", "owner", 69, "the endpoint is no longer what this host was started for"),
+    "RKA006": ("error", "owner", 69, "retired: the error of the protocol says it"),
     "RKA007": ("error", "host", 69, "a passthrough program runs in the terminal alone"),
     "RKA008": ("error", "host", 69, "this host cannot give the confinement that the command asks for"),
     "RKA009": ("error", "host", 69, "this host has not the operation that the command asks for"),

@@ -138,15 +138,21 @@ def refused_by(record: dict[str, Any], supplied: Any) -> str | None:
     return None
 
 
+def at_least(examples: int) -> int:
+    """So many, or what the profile of the run says where that is more."""
+    return max(examples, settings.default.max_examples)  # type: ignore[union-attr]
+
+
 def holds_decimal(declared: dict[str, Any]) -> bool:
     return bool(declared.get("items", declared)["kind"] == "decimal")
 
 
+@pytest.mark.hypothesis
 @pytest.mark.requirement("RK-PROJ-003", "RK-PROJ-004")
 def test_the_input_schema_is_never_stricter_and_looser_only_in_the_listed_places() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=400)
+    @settings(max_examples=at_least(400))
     @given(st.lists(KINDS, min_size=1, max_size=3), st.data())
     def drawn(kinds: list[dict[str, Any]], data: st.DataObject) -> None:
         record = taking(*kinds)
@@ -318,12 +324,13 @@ def admits(declared: dict[str, Any], result: dict[str, Any]) -> bool:
     return True
 
 
+@pytest.mark.hypothesis
 @pytest.mark.requirement("RK-RES-001", "RK-RES-011", "RK-RES-016")
 def test_a_result_is_judged_as_the_package_judges_it() -> None:
     """Numbers by value, booleans apart from numbers, lengths in code points, enums by value at any depth."""
     seen: Counter[tuple[bool, str]] = Counter()
 
-    @settings(max_examples=600)
+    @settings(max_examples=at_least(600))
     @given(judged())
     def drawn(pair: tuple[dict[str, Any], Any]) -> None:
         schema, data = pair
@@ -397,7 +404,7 @@ def test_equality_and_measure_are_those_of_json_schema(name: str) -> None:
 
 
 @pytest.mark.requirement("RK-PROJ-005", "RK-RES-030", "RK-RES-031")
-@settings(max_examples=200)
+@settings(max_examples=at_least(200))
 @given(judged(), st.sampled_from(["succeeded", "command_failed"]))
 def test_what_the_host_sends_is_valid_by_the_tools_output_schema_and_nothing_else_is(
     pair: tuple[dict[str, Any], Any], outcome: str
