@@ -49,6 +49,35 @@ def without_sibling(name: str, group: str = "cases") -> list[str]:
     return doubled + [row["name"] for row in rows if is_refused(row) and row["sibling"] not in accepted]
 
 
+def far_from_sibling(name: str, group: str = "cases") -> list[str]:
+    """Names of refused cases whose bytes and those of their sibling differ by more than one short span."""
+    rows: dict[str, Case] = {row["name"]: row for row in document(name)[group]}
+    refused = [row for row in rows.values() if is_refused(row)]
+    return [row["name"] for row in refused if _span(_raw(row), _raw(rows[row["sibling"]])) > _NEAR]
+
+
+_NEAR = 12  # bytes: two escapes
+
+
+def _raw(row: Case) -> bytes:
+    if "hex" in row:
+        return bytes.fromhex(row["hex"])
+    written = next(row[name] for name in ("text", "token", "decimal") if name in row)
+    return text(written).encode("utf-8", "surrogatepass")
+
+
+def _span(left: bytes, right: bytes) -> int:
+    """The length of what stands between the common beginning and the common end, of the longer one."""
+    start = _common(left, right)
+    return max(len(left), len(right)) - start - _common(left[start:][::-1], right[start:][::-1])
+
+
+def _common(left: bytes, right: bytes) -> int:
+    """How many bytes both begin with."""
+    least = min(len(left), len(right))
+    return next((place for place in range(least) if left[place] != right[place]), least)
+
+
 def rules(name: str, group: str = "cases") -> set[str]:
     """Every rule that a case of the group expects."""
     return {row["rule"] for row in document(name)[group] if "rule" in row}

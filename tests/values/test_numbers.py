@@ -70,6 +70,7 @@ def test_decimals_compare_exactly(case: vectors.Case) -> None:
 @pytest.mark.parametrize("group", ["tokens", "decimals"])
 def test_each_refused_vector_stands_beside_an_accepted_one(group: str) -> None:
     assert vectors.without_sibling("numbers", group) == []
+    assert vectors.far_from_sibling("numbers", group) == []
 
 
 def test_the_vectors_show_every_rule_of_numbers() -> None:

@@ -64,6 +64,7 @@ def test_the_reader_refuses(case: vectors.Case) -> None:
 
 def test_each_refused_vector_stands_beside_an_accepted_one() -> None:
     assert vectors.without_sibling("reader") == []
+    assert vectors.far_from_sibling("reader") == []
 
 
 def test_the_vectors_show_every_rule_of_the_reader() -> None:

@@ -63,6 +63,7 @@ def test_a_string_is_as_long_as_it_has_code_points(case: vectors.Case) -> None:
 @pytest.mark.parametrize("group", ["strings"])
 def test_each_refused_vector_stands_beside_an_accepted_one(group: str) -> None:
     assert vectors.without_sibling("unicode", group) == []
+    assert vectors.far_from_sibling("unicode", group) == []
 
 
 REFUSED = {
