@@ -1,7 +1,7 @@
 """`python -m models [--verbose]`: every model enumerated, walked in lockstep with production, and its mutants judged.
 
 Prints a line a model: `NAME states=N edges=N violations=0 mutants=K/K seconds=S`, where states and edges are those that
-the model reaches in its larger bound; what production was walked through stands on the line behind it. Exits 1 for a
+the model reaches in its larger bounds; what production was walked through stands on the line behind it. Exits 1 for a
 violation, a mutant that lives, a guard whose text is stale, or a rule that never fires. RK-MODEL-001 … RK-MODEL-006
 """
 
@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from models import mutants
-from models.enumerate import Counted, enumerate_states
+from models.enumerate import Counted, all_of, enumerate_states
 from models.lockstep import PATHS, Walked, walk
 from models.mutants import Judged
 from models.subject import NAMES, Subject, subject_of
@@ -34,7 +34,7 @@ def judge(subject: Subject, *, verbose: bool, walks: Callable[[Subject], list[Wa
     """Judge one model and print what was found; whether all is well. `walks` walks production."""
     begun = time.monotonic()
     walked = (walks or walk_all)(subject)
-    counted = enumerate_states(subject.adapter.model, subject.large)
+    counted = all_of([enumerate_states(subject.adapter.model, bound) for bound in subject.large])
     judged = [*mutants.table_mutants(subject), *mutants.judge_guards(subject)]
     killed = sum(one.killed for one in judged)
     violations = [*counted.violations, *(violation for one in walked for violation in one.violations)]

@@ -14,7 +14,7 @@ A model is a module of tables and of functions without a side effect:
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -60,6 +60,16 @@ def enumerate_states(model: ModuleType, bound: Any, *, most_violations: int = 5)
                 violations += _broken(model.INVARIANTS, behind)
                 queue.append(behind)
     return Counted(len(known), edges, tuple(violations), fired)
+
+
+def all_of(counts: Sequence[Counted]) -> Counted:
+    """What the enumerations of several bounds saw; a state that two of them reach is counted in both."""
+    return Counted(
+        sum(one.states for one in counts),
+        sum(one.edges for one in counts),
+        tuple(violation for one in counts for violation in one.violations),
+        sum((one.fired for one in counts), Counter[tuple[str, str]]()),
+    )
 
 
 def steps(model: ModuleType, state: Any, bound: Any) -> Iterator[Step]:

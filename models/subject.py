@@ -43,14 +43,14 @@ class Table(NamedTuple):
 class Subject(NamedTuple):
     """One model with all that it judges and is judged by.
 
-    `large` is the bound in which it is alone, `lockstep` those in which production goes along, `bounds` those in which
-    a guard is looked for, with the number of clones that each state is left from. `table_faults` says where the tables
-    say something else than the clauses.
+    `large` are the bounds in which it is alone, `lockstep` those in which production goes along, `bounds` those in
+    which a guard is looked for, with the number of clones that each state is left from. `table_faults` says where the
+    tables say something else than the clauses.
     """
 
     name: str
     adapter: type[Adapter]
-    large: Any
+    large: tuple[Any, ...]
     lockstep: tuple[Any, ...]
     bounds: Mapping[str, tuple[int, Any]]
     tables: tuple[Table, ...]

@@ -120,7 +120,7 @@ def subject(model: ModuleType, *, rows: dict[Any, str] | None = None) -> Subject
     return Subject(
         name="lamps",
         adapter=cast("type[Adapter]", type("Lamplighter", (Adapter,), {"model": model})),
-        large=BOUND,
+        large=(BOUND,),
         lockstep=(BOUND,),
         bounds={"small": (1, BOUND)},
         tables=(Table("row", table, (("out", "light"), ("lit", "light")), ("lit", "out")),),
