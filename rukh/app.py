@@ -73,9 +73,8 @@ class Application:
         try:
             status = self.run()
             _flush()
-        except (
-            KeyboardInterrupt
-        ):  # before the first word was looked at, or behind the last answer. RK-CLI-084
+        except KeyboardInterrupt:
+            # Before the first word was looked at, or behind the last answer. RK-CLI-084
             status = self.exits.get(_CANCELLED, _CANCELLED)
         if status < 0:
             from rukh.host.passthrough import die_by

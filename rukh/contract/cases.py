@@ -119,27 +119,6 @@ def judge_cases(
     return Cases(cases, document.get("environment", {})), []
 
 
-def read_cases(data: bytes, descriptor: dict[str, Any], file: str = CASES_FILE) -> Cases:
-    """The cases in `data` for a checked `descriptor`; raises RukhError as `first_fault` of `file` does."""
-    cases, found = judge_cases(data, descriptor)
-    if cases is None:
-        raise first_fault(file, found)
-    return cases
-
-
-def first_fault(file: str, found: list[Diagnostic]) -> RukhError:
-    """The first of the findings as a refusal: with file, place, line and column, and how many more there are."""
-    first, more = found[0], f" (and {len(found) - 1} more; see check)" if len(found) > 1 else ""
-    return RukhError(
-        first.rule,
-        first.message + more,
-        place=f"{first.file or file}, {first.pointer}" if first.pointer else first.file or file,
-        mend=first.mend,
-        line=first.line,
-        column=first.column,
-    )
-
-
 def command_of(argv: list[str], descriptor: dict[str, Any]) -> tuple[dict[str, Any] | None, int]:
     """The command that the words lead to by the longest of its paths and aliases, and how many words those are."""
     best: tuple[dict[str, Any] | None, int] = (None, 0)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rukh.values.errors import RukhError
 from rukh.values.rules import RULES
 
 FORMAT = "rukh.diagnostics/1"
@@ -111,3 +112,16 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(character if character.isprintable() else f"\\u{ord(character):04x}" for character in text)
+
+
+def first_fault(file: str, found: list[Diagnostic]) -> RukhError:
+    """The first of the findings as a refusal: with file, place, line and column, and how many more there are."""
+    first, more = found[0], f" (and {len(found) - 1} more; see check)" if len(found) > 1 else ""
+    return RukhError(
+        first.rule,
+        first.message + more,
+        place=f"{first.file or file}, {first.pointer}" if first.pointer else first.file or file,
+        mend=first.mend,
+        line=first.line,
+        column=first.column,
+    )

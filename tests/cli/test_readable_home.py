@@ -83,10 +83,7 @@ def test_a_call_is_refused_where_nothing_can_be_written_and_the_home_is_named(
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> InstalledHome:
     """A home with two revisions, an endpoint and its task."""
-    made = InstalledHome(tmp_path_factory.mktemp("desk"))
-    made.install(echo.FILES, commands=echo.commands())
-    made.expose()
-    return made
+    return echo.exposed_home(tmp_path_factory.mktemp("desk"))
 
 
 LOOKING = {

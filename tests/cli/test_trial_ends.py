@@ -18,7 +18,7 @@ from rukh.cli.admin import trial_home
 from rukh.cli.admin.trial_home import TrialHome
 from rukh.cli.admin.trial_processes import Processes
 from rukh.cli.admin.trial_surfaces import Agent, NoOutcome
-from rukh.contract.cases import read_cases
+from rukh.contract.cases import judge_cases
 from rukh.values.errors import RukhError
 from tests.cli import test_trial as trial
 from tests.support.children import Meeting
@@ -150,7 +150,9 @@ def test_a_server_that_has_gone_leaves_its_last_words_and_nothing_for_the_next_o
     monkeypatch.setattr(tempfile, "tempdir", os.environ["TMPDIR"])
     directory = trial.extension(tmp_path, [{"name": "one", "command": "count"}])
     declared = json.loads((directory / "rukh-extension.json").read_bytes())
-    (case,) = read_cases((directory / "rukh-cases.json").read_bytes(), declared).cases
+    cases, _ = judge_cases((directory / "rukh-cases.json").read_bytes(), declared)
+    assert cases is not None
+    (case,) = cases.cases
     with TrialHome(str(directory)) as home:
         home.install("acme.m", {})
         agent = Agent([sys.executable, str(tmp_path / "server")], home, declared)

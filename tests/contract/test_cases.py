@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from rukh.contract.cases import SURFACES, command_of, judge_cases, read_cases
+from rukh.contract.cases import SURFACES, Cases, command_of, judge_cases
+from rukh.contract.diagnostics import first_fault
 from rukh.values.errors import RukhError
 from tests.support.releases import descriptor
 
@@ -54,9 +55,17 @@ def document(case: Any = None, **changes: Any) -> bytes:
     return json.dumps(whole).encode()
 
 
+def read_cases(data: bytes) -> Cases:
+    cases, found = judge_cases(data, DESCRIPTOR)
+    assert (cases is None) is bool(found)
+    if cases is None:
+        raise first_fault("f", found)
+    return cases
+
+
 def refusal(data: bytes) -> RukhError:
     with pytest.raises(RukhError) as refused:
-        read_cases(data, DESCRIPTOR, "f")
+        read_cases(data)
     return refused.value
 
 
@@ -142,7 +151,7 @@ def test_a_wrong_case_is_refused_by_its_rule_at_its_place(name: str) -> None:
 @pytest.mark.requirement("RK-AUTHOR-050")
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_case_is_given_back(name: str) -> None:
-    (case,) = read_cases(document(RIGHT[name]), DESCRIPTOR).cases
+    (case,) = read_cases(document(RIGHT[name])).cases
 
     assert (RIGHT[name]["name"], tuple(RIGHT[name].get("surfaces", SURFACES))) == (case.name, case.surfaces)
     SCHEMA.validate(json.loads(document(RIGHT[name])))
@@ -219,7 +228,7 @@ def test_all_faults_are_found_in_one_run_in_order_of_place() -> None:
     assert cases is None
     places = [("RKX002", "/cases/0/expects"), ("RKX011", "/cases/1/argv/1"), ("RKX012", "/environment/X")]
     assert places == [(one.rule, one.pointer) for one in found]
-    assert (1, []) == (len(read_cases(document(), DESCRIPTOR).cases), judge_cases(document(), DESCRIPTOR)[1])
+    assert (1, []) == (len(read_cases(document()).cases), judge_cases(document(), DESCRIPTOR)[1])
 
 
 @pytest.mark.requirement("RK-AUTHOR-063")
@@ -227,7 +236,7 @@ def test_a_case_without_a_time_has_the_one_that_is_asked_for() -> None:
     data = document(cases=[GOOD, {**GOOD, "name": "two", "seconds": 7}])
     times = [
         [case.seconds for case in found.cases]
-        for found in (judge_cases(data, DESCRIPTOR, seconds=0.5)[0], read_cases(data, DESCRIPTOR))
+        for found in (judge_cases(data, DESCRIPTOR, seconds=0.5)[0], read_cases(data))
         if found is not None
     ]
 
@@ -236,7 +245,7 @@ def test_a_case_without_a_time_has_the_one_that_is_asked_for() -> None:
 
 @pytest.mark.requirement("RK-AUTHOR-051")
 def test_declared_variables_are_taken() -> None:
-    cases = read_cases(document(environment={"PLACE": "~/x"}), DESCRIPTOR)
+    cases = read_cases(document(environment={"PLACE": "~/x"}))
 
     assert {"PLACE": "~/x"} == cases.environment
 

@@ -6,17 +6,14 @@ from typing import Any
 
 import pytest
 
-from rukh.contract.cases import read_cases
 from rukh.contract.expectation import ABSENT, MOST, Difference, Seen, compare, differences
-from tests.contract.test_cases import DESCRIPTOR, document
+from tests.contract.test_cases import document, read_cases
 
 
 def judged(
     expect: dict[str, Any], case: dict[str, Any] | None = None, **seen: Any
 ) -> list[tuple[str, Any, Any]]:
-    (read,) = read_cases(
-        document({**(case or {"name": "x", "command": "data"}), "expect": expect}), DESCRIPTOR
-    ).cases
+    (read,) = read_cases(document({**(case or {"name": "x", "command": "data"}), "expect": expect})).cases
     return [(found.place, found.expected, found.actual) for found in differences(read, Seen(**seen))]
 
 

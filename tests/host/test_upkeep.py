@@ -60,10 +60,7 @@ decision = "allow"
 
 @pytest.fixture
 def home(tmp_path: Path) -> InstalledHome:
-    made = InstalledHome(tmp_path)
-    made.install(echo.FILES, commands=echo.commands())
-    made.expose()
-    return made
+    return echo.exposed_home(tmp_path)
 
 
 @pytest.fixture

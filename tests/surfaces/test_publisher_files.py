@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from crashes.points import disturbed, points
 from crashes.program import KILLED, forked
+from rukh.sources.pack import pack
+from rukh.values.errors import RukhError
+from rukh.values.ids import sha256_hex
 
 EXTENSION = Path(__file__).parents[2] / "examples" / "notes"
 # verb: its words in the publisher's directory, and the file that it writes, which is the same at each run
@@ -69,3 +73,26 @@ def test_a_file_is_whole_or_not_there_and_the_next_try_writes_it(
             assert whole == (place / file).read_bytes()
         shutil.rmtree(place)
     assert all(struck.values()), struck
+
+
+@pytest.mark.requirement("RK-TRUST-051", "RK-TRUST-023")
+@pytest.mark.parametrize("taken", [False, True])
+def test_without_second_names_a_new_file_is_whole_too_and_one_that_came_meanwhile_stays(
+    tmp_path: Path, desk: Path, monkeypatch: pytest.MonkeyPatch, taken: bool
+) -> None:
+    out = tmp_path / "new.tar.gz"
+
+    def unlinkable(_fresh: str, path: str) -> None:
+        if taken:
+            Path(path).write_text("another's")
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", unlinkable)
+    if taken:
+        with pytest.raises(RukhError) as refused:
+            pack(str(desk / "source"), str(out))
+        assert ("RKT045", "another's") == (refused.value.rule, out.read_text())
+    else:
+        packed = pack(str(desk / "source"), str(out))
+        assert packed.artifact == sha256_hex(out.read_bytes())
+    assert {"new.tar.gz"} == names(tmp_path)

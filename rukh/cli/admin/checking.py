@@ -28,11 +28,11 @@ from rukh.cli.admin.check_paths import (
 from rukh.cli.admin.shown import Shown, json_option
 from rukh.cli.context import Context
 from rukh.contract.advice import advise
-from rukh.contract.cases import first_fault
 from rukh.contract.descriptor import Checked, check
 from rukh.contract.diagnostics import (
     Diagnostic,
     counts,
+    first_fault,
     in_order,
     one_line,
     render_json,

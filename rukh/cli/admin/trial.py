@@ -32,11 +32,10 @@ from rukh.contract.cases import (
     TERMINAL,
     Case,
     Cases,
-    first_fault,
     judge_cases,
 )
 from rukh.contract.descriptor import check
-from rukh.contract.diagnostics import Diagnostic, render_text
+from rukh.contract.diagnostics import Diagnostic, first_fault, render_text
 from rukh.contract.expectation import Seen, differences
 from rukh.sources.release import DESCRIPTOR_FILE
 from rukh.values.errors import RukhError
