@@ -35,8 +35,7 @@ _REASONS = {
     "RKR039": "result_timeout",
 }
 _INFINITY = float("inf")
-# What a canonical form shows of a lone surrogate or of NUL, or of a backslash that only looks like one.
-_SUSPECT = re.compile(r"[\ud800-\udfff]|\\u0000")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def reason_of(error: RukhError) -> str:
@@ -99,11 +98,16 @@ def _admit(result: Value, work: Work) -> int:
             text = canonical(result)
         except RukhError:
             text = None
-        if text is not None and _SUSPECT.search(text) is None:
+        if text is not None and not _suspect(text):
             work.spend(count, "")
             return len(text) if text.isascii() else len(text.encode())
     _Walk(work).value(result, "", 1)
     return len(canonical(result).encode())
+
+
+def _suspect(text: str) -> bool:
+    """Whether a canonical form may show a lone surrogate or NUL; a backslash before `u0000` only looks like one."""
+    return "\\u0000" in text or (not text.isascii() and _SURROGATE.search(text) is not None)
 
 
 def _count(value: Value, limits: Limits) -> int | None:

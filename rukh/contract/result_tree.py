@@ -57,6 +57,8 @@ _BOUNDS = {
     "integer": ("", "RKR026", "RKR027"),
     "number": ("", "RKR026", "RKR027"),
 }
+_INFINITY = float("inf")
+_CONTAINERS = (dict, list)
 # Steps between two looks at the clock: often enough to notice 100 ms, seldom enough to cost nothing.
 _STEPS_A_LOOK = 256
 
@@ -64,14 +66,14 @@ _STEPS_A_LOOK = 256
 class Schema:
     """One node of an accepted result schema; the whole tree is immutable. Made of the schema's document.
 
-    `type` is one of seven, `lower` and `upper` are the bounds of that type, `properties` pairs of name and
-    schema in the order of the descriptor, `enum` the canonical forms of the admitted values or None.
+    `type` is one of seven, `lower` and `upper` are the bounds of that type, infinite where none is set, `enum` the
+    canonical forms of the admitted values or None.
     """
 
     __slots__ = (
         "admits",
         "bounded",
-        "by_name",
+        "counted",
         "enum",
         "items",
         "lower",
@@ -82,32 +84,31 @@ class Schema:
     )
 
     type: str
-    lower: int | float | None
-    upper: int | float | None
-    properties: tuple[tuple[str, Schema], ...]
+    lower: int | float
+    upper: int | float
+    properties: dict[str, Schema]
     required: tuple[str, ...]
     items: Schema | None
     enum: frozenset[str] | None
-    # Derived: the Python types of its values, whether a bound is set, the properties by name.
+    # Derived: the Python types of its values, whether a bound is set, and whether it bounds how many there are.
     admits: tuple[Any, ...]
     bounded: bool
-    by_name: dict[str, Schema]
+    counted: bool
 
     def __init__(self, value: dict[str, Any]) -> None:
         put = object.__setattr__
         kind = value["type"]
         lower, upper = BOUND_NAMES.get(kind, ("", ""))
-        properties = [(name, Schema(child)) for name, child in value.get("properties", {}).items()]
         put(self, "type", kind)
-        put(self, "lower", value.get(lower))
-        put(self, "upper", value.get(upper))
-        put(self, "properties", tuple(properties))
+        put(self, "lower", value.get(lower, -_INFINITY))
+        put(self, "upper", value.get(upper, _INFINITY))
+        put(self, "properties", {name: Schema(child) for name, child in value.get("properties", {}).items()})
         put(self, "required", tuple(value.get("required", ())))
         put(self, "items", Schema(value["items"]) if "items" in value else None)
         put(self, "enum", frozenset(map(canonical, value["enum"])) if "enum" in value else None)
         put(self, "admits", _ADMITS[kind])
         put(self, "bounded", lower in value or upper in value)
-        put(self, "by_name", dict(properties))
+        put(self, "counted", kind in ("array", "string"))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a schema is immutable: {name}")
@@ -201,7 +202,9 @@ def check(schema: Schema, value: Value, place: Place, work: Work) -> None:
     if type(value) not in schema.admits:
         raise _mistyped(schema, value, place)
     if schema.bounded:
-        _check_bounds(schema, value, place)
+        size = len(value) if schema.counted else value
+        if not schema.lower <= size <= schema.upper:
+            raise _beyond(schema, size, place)
     if schema.type == "object":
         _check_object(schema, value, place, work)
     elif schema.items is not None:
@@ -228,32 +231,26 @@ def _check_object(schema: Schema, value: dict[str, Value], place: Place, work: W
             raise RukhError(
                 "RKR025", f"{shown(name)} is missing", place=join(written(place), name), mend="send it"
             )
-    by_name = schema.by_name
+    declares = schema.properties
     for name, child in value.items():
-        declared = by_name.get(name)
+        declared = declares.get(name)
         if declared is None:
             raise _undeclared(schema, name, place)
         check(declared, child, (place, name), work)
 
 
 def _undeclared(schema: Schema, name: str, place: Place) -> RukhError:
-    meant = nearest(name, list(schema.by_name))
+    meant = nearest(name, list(schema.properties))
     mend = f"did you mean {meant}?" if meant else "declare it, or leave it out"
     return RukhError("RKR024", f"{shown(name)} is not declared", place=join(written(place), name), mend=mend)
 
 
-def _check_bounds(schema: Schema, value: Value, place: Place) -> None:
+def _beyond(schema: Schema, size: int | float, place: Place) -> RukhError:
     unit, below, above = _BOUNDS[schema.type]
-    size = len(value) if unit else value
-    if schema.lower is not None and size < schema.lower:
-        raise _beyond(below, place, size, unit, "at least", schema.lower)
-    if schema.upper is not None and size > schema.upper:
-        raise _beyond(above, place, size, unit, "at most", schema.upper)
-
-
-def _beyond(
-    rule: str, place: Place, size: int | float, unit: str, relation: str, bound: int | float
-) -> RukhError:
+    if size < schema.lower:
+        rule, relation, bound = below, "at least", schema.lower
+    else:
+        rule, relation, bound = above, "at most", schema.upper
     found = f"{size} {unit}".strip()
     return RukhError(
         rule, f"{found}, the bound is {bound}", place=written(place), mend=f"send {relation} {bound}"
@@ -262,7 +259,7 @@ def _beyond(
 
 def _check_enum(admitted: frozenset[str], value: Value, place: Place, work: Work) -> None:
     """Equality of JSON values is equality of canonical forms: 1 and 1.0 are one value, 1 and true are two."""
-    work.spend(_size(value), place)
+    work.spend(_size(value) if type(value) in _CONTAINERS else 1, place)
     if canonical(value) not in admitted:
         raise RukhError(
             "RKR032",

@@ -45,8 +45,10 @@ def canonical_bytes(value: Any) -> bytes:
 def canonical(value: Any) -> str:
     """The canonical form as text, of None, bool, int, float, str, list, tuple and dict with string names."""
     kind = type(value)
-    if kind is str:
-        return f'"{value}"' if _is_plain(value) else f'"{value.translate(_ESCAPES)}"'
+    if kind is str:  # `_is_plain`, without its call: most values are texts
+        if value.isprintable() and '"' not in value and "\\" not in value:
+            return f'"{value}"'
+        return f'"{value.translate(_ESCAPES)}"'
     if kind is dict:
         names = sorted(value)
         joined = "".join(names)
