@@ -14,7 +14,8 @@ workers. An independent reading of each line says which answer it may get:
     a line with an id         one answer with that id, or one without where the id is in flight, or none: cancelled
     a line without one        one answer without id, or none for what is never answered
 
-and the types of the `mcp` package say whether it is a message of the protocol at all.
+and the types of the `mcp` package say whether it is a message of the protocol at all. Whoever runs this from Python may
+give a judge of lines besides, which is asked about one answer of each form.
 
 Between batches nothing may be left in the session, and no more memory may be held than after the first batches. Prints
 one line; a fault shows the seed, the batch and its last line, and exits 1.
@@ -48,6 +49,7 @@ _MORE_BLOCKS = 3_000
 _MORE_BYTES = 24 << 20
 _WARM_UP = 50
 _VERSION = "2026-07-28"
+Judge = Callable[[bytes], Any]
 # method: a member that only its result has
 _RESULTS = {"server/discover": "supportedVersions", "tools/list": "tools", "tools/call": "content"}
 
@@ -85,7 +87,8 @@ class Port:
 class Line:
     """One session, what is still to come of it, and the rule for each answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge = json.loads) -> None:
+        self._ask = judge
         port = Port()
         binding = Binding("desk", "user:local", "agent:desk", "task_aaaaaaaaaaaaaaaaaaaaaaaaaa")
         self._adapter = Adapter(port, binding, name="rukh", version="0", clock=lambda: 0.0)
@@ -118,6 +121,7 @@ class Line:
         self._finish(0)
         line = self._take()
         validate_server_result(method, _VERSION, json.loads(line)["result"])
+        self._ask(line)
         return line.replace(b'"id":"first"', b'"id":""', 1)
 
     def begin(self, number: int) -> None:
@@ -190,27 +194,32 @@ class Line:
         if message.get("id") in self._known:
             self._judge_known(message["id"], line)
             return
-        self._judge_form(message)
+        self._judge_form(message, line)
         if "id" not in message:
             self._judge_without_id(message)
         else:
             self._judge_with_id(message["id"])
 
-    def _judge_form(self, message: dict[str, Any]) -> None:
+    def _judge_form(self, message: dict[str, Any], line: bytes) -> None:
         """By the package's types: every result, and one error of each form, since its texts change nothing there."""
+        new = self._is_new(message)
         try:
             if "error" not in message:
                 method = next(name for name, member in _RESULTS.items() if member in message["result"])
                 validate_server_result(method, _VERSION, message["result"])
-            elif self._is_new(message):
+            elif new:
                 jsonrpc_message_adapter.validate_python({"id": None, **message}, strict=True)
-        except (KeyError, StopIteration, ValueError) as error:
+            if new:
+                self._ask(line)
+        except (AssertionError, KeyError, StopIteration, ValueError) as error:
             raise Fault(f"an answer is no message of the protocol: {message}") from error
 
     def _is_new(self, message: dict[str, Any]) -> bool:
-        error = message["error"]
-        kinds = (type(error["code"]), type(error["message"]), type(error["data"]["code"]))
-        form = (error["code"], *kinds, *sorted(message), *sorted(error["data"]))
+        """Whether no answer of this form was seen before: its members and their types, and the code of an error."""
+        body = message.get("error") or message["result"]
+        members = [(name, type(value).__name__) for name, value in sorted(body.items())]
+        inner = sorted(body.get("data", ()))
+        form = (*sorted(message), body.get("code"), *members, *inner)
         new = form not in self._forms
         self._forms.add(form)
         return new
@@ -257,12 +266,12 @@ def held() -> tuple[int, int]:
     return sys.getallocatedblocks(), pages * 4096
 
 
-def run_batches(seed: int, first: int, lines: int) -> tuple[int, int]:
+def run_batches(seed: int, first: int, lines: int, judge: Judge = json.loads) -> tuple[int, int]:
     """`lines` lines from batch `first` on, through one session; answers, and blocks above the warm-up's.
 
     Raises Fault, with the seed, the batch and its last line as a note; so does whatever the session itself raises.
     """
-    talk, memory, data, fine, grown = Line(), None, b"", False, 0
+    talk, memory, data, fine, grown = Line(judge), None, b"", False, 0
     batch = first
     try:
         for batch in range(first, first + -(-lines // _BATCH)):
@@ -287,10 +296,13 @@ def show(seed: int, batch: int, data: bytes) -> None:
     print(f"seed {seed}, batch {batch} of {_BATCH} lines, the last line:\n{data[:4000]!r}", file=sys.stderr)
 
 
-def run(lines: int, seed: int, workers: int = 1) -> tuple[int, int]:
-    """All lines, on `workers` processes; answers, and the most blocks that one held above its warm-up's."""
+def run(lines: int, seed: int, workers: int = 1, judge: Judge = json.loads) -> tuple[int, int]:
+    """All lines, on `workers` processes; answers, and the most blocks that one held above its warm-up's.
+
+    `judge` is given one line of each form that is answered, and raises what it has against it.
+    """
     share = -(-lines // (_BATCH * workers)) * _BATCH
-    parts = [(seed, start // _BATCH, min(share, lines - start)) for start in range(0, lines, share)]
+    parts = [(seed, start // _BATCH, min(share, lines - start), judge) for start in range(0, lines, share)]
     if workers == 1:
         done = [run_batches(*part) for part in parts]
     else:

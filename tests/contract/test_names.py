@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rukh.contract.names import fingerprint, parse_tool_name, slug, tool_name
 from tests.contract.documents import ROOT, load
+from tests.support import vectors
 
 VECTORS = load("spec/vectors/tool-names.json")
 NAMES = VECTORS["names"]
@@ -66,6 +67,15 @@ def test_a_well_formed_name_is_read_whatever_it_stands_for(title: str) -> None:
 def test_a_malformed_name_is_no_name(row: dict[str, str]) -> None:
     assert parse_tool_name(WELL_FORMED[row["sibling"]]) is not None
     assert parse_tool_name(row["name"]) is None
+
+
+@pytest.mark.requirement("RK-VEC-002")
+def test_a_malformed_name_and_its_sibling_differ_in_one_part_or_one_short_span() -> None:
+    for row in VECTORS["malformed"]:
+        name, sibling = row["name"], WELL_FORMED[row["sibling"]]
+        parts, its_parts = name.rpartition("__"), sibling.rpartition("__")
+        near = vectors.is_near(name.encode(), sibling.encode())
+        assert near or not parts[1] or (parts[0] == its_parts[0]) != (parts[2] == its_parts[2]), row["title"]
 
 
 @pytest.mark.requirement("RK-NAME-003")

@@ -11,7 +11,7 @@ import pytest
 
 from rukh.machines.channel import SENDERS, HostChannel
 from tests.support import vectors
-from tests.support.frames import ACCEPTED, BY_NAME, CASES, REFUSED, written
+from tests.support.frames import ACCEPTED, BY_NAME, CASES, REFUSED, far_from_sibling, written
 
 SPEC = Path(__file__).parents[2] / "spec"
 SESSION, TOKEN = "session-of-this-test", "token-of-this-test"
@@ -45,12 +45,13 @@ def heard(name: str) -> tuple[HostChannel, list[Any]]:
     return host, events + (host.receive(b"") if case.get("end") == "close" else [])
 
 
-@pytest.mark.requirement("RK-CHAN-022")
+@pytest.mark.requirement("RK-CHAN-022", "RK-VEC-002")
 def test_the_vectors_have_their_form_and_every_refused_one_its_accepted_sibling() -> None:
     schema = json.loads((SPEC / "schemas" / "vectors-channel-frames.schema.json").read_text("utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(vectors.document("channel-frames"))
     assert vectors.without_sibling("channel-frames") == []
+    assert far_from_sibling() == []
     registry = json.loads((SPEC / "registry.json").read_text("utf-8"))["rules"]["RKC"]
     assert {BY_NAME[name]["rule"] for name in REFUSED} == {rule["id"] for rule in registry}
     assert len(REFUSED) >= 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -10,15 +11,25 @@ import pytest
 
 from rukh.mcp import protocol, wire
 from rukh.mcp.session import Session
+from tests.support.mcp_messages import sent
 from tools import mutate_lines
 from tools.lines import SILENT, WITHOUT_ID, expected_answer, mutated
 
 LINES = 100_000
+# What is answered at all: results, and an error of each code but the one of a fault of the host.
+ANSWERED = {None, -32700, -32600, -32601, -32602, -32022}
 
 
 @pytest.mark.requirement("RK-MCP-045", "RK-MCP-006", "RK-MCP-007")
 def test_every_valid_request_between_mutated_lines_is_served_and_nothing_is_kept() -> None:
-    answers, blocks = mutate_lines.run(LINES, seed=1)
+    forms: list[bytes] = []
+
+    def judge(line: bytes) -> None:
+        forms.append(line)
+        sent(line)
+
+    answers, blocks = mutate_lines.run(LINES, seed=1, judge=judge)
+    assert {json.loads(line).get("error", {}).get("code") for line in forms} == ANSWERED
     assert LINES < answers <= 2.1 * LINES
     assert blocks < 3_000
 
@@ -110,6 +121,15 @@ BREAKS: dict[str, tuple[Callable[[Session, Any], None], type[Exception], str]] =
     "it sends a result of no form": (_no_result, mutate_lines.Fault, "no message of the protocol"),
     "it leaves out an id that can be read": (_without_id, mutate_lines.Fault, "without id although"),
 }
+
+
+@pytest.mark.requirement("RK-MCP-045", "RK-MCP-047")
+def test_what_the_judge_has_against_an_answer_is_a_fault() -> None:
+    def judge(line: bytes) -> None:
+        assert b'"code":-32601' not in line, "never this one"
+
+    with pytest.raises(mutate_lines.Fault, match="no message of the protocol"):
+        mutate_lines.run(2_560, seed=1, judge=judge)
 
 
 @pytest.mark.requirement("RK-MCP-045")

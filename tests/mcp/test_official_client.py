@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import anyio
@@ -12,7 +14,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from tests.support.mcp_client import PATIENCE, SERVER
+from tests.support.mcp_messages import sent
 from tests.support.mcp_port import envelope
+
+RELAY = Path(__file__).resolve().parents[1] / "support" / "relay.py"
 
 
 class Told:
@@ -34,20 +39,23 @@ class Told:
 
 
 def talk(body: Callable[[Client, Told], Awaitable[None]], *arguments: str, mode: str = "auto") -> list[str]:
-    """Run `body` with a connected client; what the server told."""
+    """Run `body` with a connected client; what the server told. Every line that it sent is judged."""
     descriptor, end = os.pipe()
-    with open(descriptor, encoding="utf-8") as lines:
+    with open(descriptor, encoding="utf-8") as lines, tempfile.NamedTemporaryFile() as copy:
         told = Told(lines)
+        words = [str(RELAY), copy.name, sys.executable, str(SERVER), *arguments]
         with open(end, "w", encoding="utf-8") as errors:
 
             async def run() -> None:
-                server = StdioServerParameters(command=sys.executable, args=[str(SERVER), *arguments])
+                server = StdioServerParameters(command=sys.executable, args=words)
                 with anyio.fail_after(PATIENCE):
                     async with Client(stdio_client(server, errlog=errors), mode=mode) as client:
                         await body(client, told)
 
             anyio.run(run)
         told.rest()
+        said = copy.read().splitlines(keepends=True)
+        assert [sent(line) for line in said]
     return told.events
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
+from rukh.machines.channel import SENDERS
 from tests.support import vectors
 
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
@@ -19,14 +21,71 @@ PACKAGE = "acme.frames"
 def written(case: dict[str, Any], session: str, token: str) -> bytes:
     """What the child of `case` writes, short of the end of the channel."""
     frames = [frame.encode() + b"\n" for frame in case.get("before", [])]
-    if "hex" in case:
-        line = bytes.fromhex(case["hex"])
-    elif "parts" in case:
-        line = b"".join(text.encode() * times for text, times in case["parts"])
-    else:
-        line = case["line"].encode()
+    line = _line(case)
     data = b"".join(frames) + line + (b"" if "end" in case else b"\n")
     return data.replace(b"${session}", session.encode()).replace(b"${token}", token.encode())
+
+
+def _line(case: dict[str, Any]) -> bytes:
+    if "hex" in case:
+        return bytes.fromhex(case["hex"])
+    if "parts" in case:
+        return b"".join(text.encode() * times for text, times in case["parts"])
+    return str(case["line"]).encode()
+
+
+def far_from_sibling() -> list[str]:
+    """Names of the refused frames that differ from their sibling by more than one field. RK-VEC-002"""
+    return [name for name in REFUSED if not _is_near(BY_NAME[name], BY_NAME[BY_NAME[name]["sibling"]])]
+
+
+def _is_near(case: dict[str, Any], sibling: dict[str, Any]) -> bool:
+    line, other = _line(case), _line(sibling)
+    elsewhere = [member for member in ("state", "before", "end") if case.get(member) != sibling.get(member)]
+    if line == other:
+        return len(elsewhere) == 1
+    if case["state"] != sibling["state"]:
+        return False
+    frames = [frame.encode() for frame in sibling.get("before", [])] + ([other] if other else [])
+    if [*(frame.encode() for frame in case.get("before", [])), line] == [*frames, line]:
+        return True
+    members, its_members = _members(line), _members(other)
+    if members is None or dict(members).get("type") in _OF_THE_HOST:
+        return True
+    if its_members is None or elsewhere:
+        return False
+    return (
+        vectors.is_near(line, other) or _one_member_apart(members, its_members) or _same_pieces(case, sibling)
+    )
+
+
+_OF_THE_HOST = [type for type, sender in SENDERS.items() if sender == "host"]
+
+
+def _members(line: bytes) -> list[tuple[str, Any]] | None:
+    """The members of the object in `line`, doubled ones too; None where it holds no object."""
+    objects: list[Any] = []
+
+    def note(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        objects.append(members)
+        return dict(members)
+
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return None
+    return objects[-1] if isinstance(value, dict) else None
+
+
+def _same_pieces(case: dict[str, Any], sibling: dict[str, Any]) -> bool:
+    pieces, its_pieces = ([text for text, _ in each.get("parts", [])] for each in (case, sibling))
+    return bool(pieces) and pieces == its_pieces
+
+
+def _one_member_apart(left: list[tuple[str, Any]], right: list[tuple[str, Any]]) -> bool:
+    """Whether a member is changed, or one more is there, if need be by the name of another."""
+    more = any(left[:at] + left[at + 1 :] == right for at in range(len(left)))
+    return more or vectors.fields_apart(dict(left), dict(right)) == 1
 
 
 # A native program without any of our code: it takes the session by the page, writes what the vector says where the

@@ -53,10 +53,15 @@ def far_from_sibling(name: str, group: str = "cases") -> list[str]:
     """Names of refused cases whose bytes and those of their sibling differ by more than one short span."""
     rows: dict[str, Case] = {row["name"]: row for row in document(name)[group]}
     refused = [row for row in rows.values() if is_refused(row)]
-    return [row["name"] for row in refused if _span(_raw(row), _raw(rows[row["sibling"]])) > _NEAR]
+    return [row["name"] for row in refused if not is_near(_raw(row), _raw(rows[row["sibling"]]))]
 
 
 _NEAR = 12  # bytes: two escapes
+
+
+def is_near(left: bytes, right: bytes) -> bool:
+    """Whether two texts differ by one short span."""
+    return _span(left, right) <= _NEAR
 
 
 def _raw(row: Case) -> bytes:
