@@ -10,10 +10,11 @@ use, so that the answer here is theirs (RK-EXPL-005):
 A command that cannot be a tool, whatever the owner writes, makes what the owner would write moot: those conditions are
 unknown then, and give no advice that could not help. RK-EXPL-040
 
-What a condition *decides* is where production looks: a list looks at nothing that only decides a call, and the files of
-a release are looked at again by the next publication alone. The command is a tool when every condition of the list is
-met, and a call is admitted when those of the call are met too; the version of a Node runtime is asked by the call
-itself, because asking it starts a program. Nothing here starts or writes anything. RK-EXPL-003 RK-EXPL-004 RK-EXPL-006
+What a condition *decides* is where production looks: a list looks at nothing that only decides a call, and the next
+publication alone looks again at the files of a release and at the size of a tool. The command is a tool when every
+condition of the list is met, and a call is admitted when those of the call are met too; the version of a Node runtime
+is asked by the call itself, because asking it starts a program. Nothing here starts or writes anything. RK-EXPL-003
+RK-EXPL-004 RK-EXPL-006
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ CONDITIONS: tuple[tuple[str, str, str, Judge], ...] = (
     ("endpoint", LIST, "the profile has the endpoint", conditions.endpoint),
     ("selected", LIST, "the endpoint names the command or its package", conditions.selected),
     ("preset", LIST, "the preset of the endpoint exists", conditions.preset),
-    ("page", LIST, "the tool fits one page", conditions.fits_page),
+    ("page", PUBLICATION, "the tool fits one page", conditions.fits_page),
     ("listed", LIST, "the active revision lists the tool", conditions.listed),
     ("task", CALL, "the endpoint has a task", conditions.task),
     ("budget", CALL, "a call of the task is left", conditions.budget),

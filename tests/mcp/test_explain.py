@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rukh.contract import candidate, policy, projection
+from rukh.contract.descriptor import check
 from rukh.host import invocation
 from rukh.host.ledger import StoreLedger
 from rukh.host.spawner import Spawner
@@ -21,6 +22,7 @@ from rukh.mcp import conditions, endpoint
 from rukh.mcp.explain import CONDITIONS
 from rukh.sources import staging
 from rukh.sources.install import Installer
+from rukh.values.rules import RULES as RULE_NAMES
 from tests.support import echo
 from tests.support.homes import InstalledHome
 from tests.support.kits import (
@@ -30,10 +32,19 @@ from tests.support.kits import (
     SCHEMA,
     SELECTIONS,
     SPEC,
+    Happened,
     Kit,
+    condition,
     copied,
     kit_command,
     kit_home,
+    misname_preset,
+    outgrow_page,
+    revoke,
+    steps,
+    unknown,
+    unmet,
+    without_interpreter,
 )
 from tests.support.rawmcp import RawClient
 from tests.support.stubs import rows
@@ -50,39 +61,7 @@ def kit(original: Path, tmp_path: Path) -> Iterator[Kit]:
         yield found
 
 
-def unmet(document: dict[str, Any]) -> dict[str, str]:
-    """Rule by condition of what is unmet."""
-    return {each["condition"]: each["rule"] for each in document["conditions"] if each["state"] == "unmet"}
-
-
-def unknown(document: dict[str, Any]) -> set[str]:
-    return {each["condition"] for each in document["conditions"] if each["state"] == "unknown"}
-
-
-def condition(document: dict[str, Any], name: str) -> dict[str, Any]:
-    (found,) = (each for each in document["conditions"] if each["condition"] == name)
-    return cast(dict[str, Any], found)
-
-
 # name: (what happened, the command, the conditions that are unmet with their rules, tool, admitted)
-Happened = Callable[[Kit], None]
-
-
-def revoke(kit: Kit) -> None:
-    ((key, _),) = kit.store.trust.keys(PACKAGE)
-    kit.store.trust.revoke_key(PACKAGE, key, subject="user:local")
-
-
-def steps(*each: Happened) -> Happened:
-    """One after the other."""
-
-    def all_of_them(kit: Kit) -> None:
-        for step in each:
-            step(kit)
-
-    return all_of_them
-
-
 CASES: dict[str, tuple[Happened, str, dict[str, str], bool, bool]] = {
     "all is well": (lambda kit: kit.apply(), "say", {}, True, True),
     "it may ask, and need not": (lambda kit: kit.apply(), "maybe", {}, True, True),
@@ -114,6 +93,16 @@ CASES: dict[str, tuple[Happened, str, dict[str, str], bool, bool]] = {
         {"result": "RKD026", "eligible": "RKP011", "listed": "RKM012"},
         False,
         False,
+    ),
+    "requires no feature": (
+        lambda kit: kit.apply(),
+        "bare",
+        {"eligible": "RKP011", "features": "RKD027", "listed": "RKM012"},
+        False,
+        False,
+    ),
+    "the interpreter is gone": (
+        steps(lambda kit: kit.apply(), without_interpreter), "say", {"runtime": "RKH001"}, True, False,
     ),
     "wants an operation": (lambda kit: kit.apply(), "wants", {"support": "RKA009"}, True, False),
     "no such command": (lambda kit: kit.apply(), "sya", {"command": "RKP010", "listed": "RKM012"}, False, False),
@@ -162,6 +151,16 @@ CASES: dict[str, tuple[Happened, str, dict[str, str], bool, bool]] = {
         True,
         True,
     ),
+    "the stored preset has another name": (
+        steps(lambda kit: kit.apply(), misname_preset),
+        "say",
+        {"preset": "RKP009", "listed": "RKS006"},
+        False,
+        False,
+    ),
+    "the stored record has outgrown a page": (
+        steps(lambda kit: kit.apply(), outgrow_page), "say", {"page": "RKP014"}, True, True,
+    ),
     "a stored tool is missing": (
         steps(lambda kit: kit.apply(), lambda kit: kit.run("DELETE FROM tail")),
         "say",
@@ -182,6 +181,50 @@ def test_what_is_explained_is_what_list_and_call_do(kit: Kit, case: str) -> None
     assert (document["tool"], document["admitted"]) == (tool, admitted)
     assert document.get("name") == kit.listed(command)
     assert (document["tool"] and kit.admits(command)) is admitted
+
+
+# Conditions that no case above leaves unmet. condition: (what happened, the identity, the endpoint)
+MORE: dict[str, tuple[Happened, str, str]] = {
+    "installed": (lambda kit: kit.apply(), "acme.nought/say", "desk"),
+    "active": (lambda kit: kit.apply(), "acme.nought/say", "desk"),
+    "endpoint": (lambda kit: kit.apply(), "say", "dusk"),
+    "task": (lambda kit: kit.run("UPDATE task SET state = 'replaced'"), "say", "desk"),
+}
+CONDITION_CASES = {
+    name: (happened, command, "desk")
+    for happened, command, expected, _, _ in CASES.values()
+    for name in expected
+} | MORE
+
+
+@pytest.mark.requirement("RK-EXPL-002")
+@pytest.mark.parametrize("name", CONDITION_CASES)
+def test_an_unmet_condition_names_its_rule_its_place_and_what_mends_it(kit: Kit, name: str) -> None:
+    happened, command, served = CONDITION_CASES[name]
+    kit.apply()
+    assert condition(kit.explained("say"), name)["state"] == "met"
+    happened(kit)
+    found = condition(kit.explained(command, served), name)
+    assert (found["state"], found["rule"] in RULE_NAMES) == ("unmet", True)
+    assert all(found[member] for member in ("found", "place", "mend"))
+
+
+@pytest.mark.requirement("RK-EXPL-001")
+def test_each_condition_is_unmet_somewhere_but_the_one_that_no_descriptor_can_leave_unmet() -> None:
+    """`format` is, for a descriptor of format 1, below; no descriptor can name another lifetime."""
+    assert set(CONDITION_CASES) | {"format", "foreground"} == {name for name, *_ in CONDITIONS}
+    command = kit_command("say", execute={"lifetime": "foreground"})
+    document = {
+        "format": "rukh.extension/2",
+        "package": PACKAGE,
+        "version": "1.0.0",
+        "runtime": {"kind": "python"},
+        "commands": [command],
+    }
+    assert check(json.dumps(document).encode()).diagnostics == []
+    command["execute"]["lifetime"] = "background"
+    (found,) = check(json.dumps(document).encode()).diagnostics
+    assert (found.rule, found.pointer) == ("RKD006", "/commands/0/execute/lifetime")
 
 
 @pytest.mark.requirement("RK-EXPL-001")
@@ -264,13 +307,13 @@ def test_a_budget_that_is_used_up_and_a_window_that_passed_are_seen_as_a_call_se
 @pytest.mark.requirement("RK-EXPL-001", "RK-EXPL-002")
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_descriptor_of_format_1_has_no_machine_contract_and_is_named_as_the_reason(
-    tmp_path: Path, number: int
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = InstalledHome(tmp_path, PACKAGE)
     home.install(
         {"acme_kit.py": ""}, commands=[kit_command("say", result=False)], format=f"rukh.extension/{number}"
     )
-    kit = Kit(Path(home.path))
+    kit = Kit(Path(home.path), monkeypatch)
     kit.apply()
     document = kit.explained("say")
     of_format = {"format": "RKP011"} if number == 1 else {}
@@ -369,6 +412,36 @@ def test_the_verb_starts_nothing_writes_nothing_and_its_status_is_the_verdict(tm
         assert all(each in plain.stdout.decode() for each in says)
     assert b"mend: put" not in home.run(*words, "acme.echo/speak").stdout
     assert (rows(home, tables), marker.exists()) == (before, False)
+
+
+@pytest.mark.requirement("RK-EXPL-002", "RK-EXPL-006")
+def test_a_program_that_is_not_on_the_path_is_named_with_what_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call would be refused, the tool is listed; once the program is there, it is admitted, and nothing ran."""
+    home = InstalledHome(tmp_path, PACKAGE)
+    command = {**kit_command("say", machine={"eligible": True, "requiredFeatures": ["command-result/1"]})}
+    command["execute"] = {**command["execute"], "mapping": {"kind": "managed", "entry": ["main.mjs"]}}
+    home.install({"main.mjs": ""}, commands=[command], runtime={"kind": "node"})
+    home.expose()
+    ran, programs = tmp_path / "ran", tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    words = ["mcp", "tools", "--endpoint", "desk", "--explain", f"{PACKAGE}/say"]
+
+    def explained() -> dict[str, Any]:
+        done = home.run(*words, "--json")
+        assert (done.returncode, done.stderr) == (0, b"")
+        return cast(dict[str, Any], json.loads(done.stdout))
+
+    gone = explained()
+    assert (unmet(gone), gone["tool"], gone["admitted"]) == ({"runtime": "RKH001"}, True, False)
+    assert condition(gone, "runtime")["mend"] == "install node"
+    assert b"mend: install node" in home.run(*words).stdout
+    (programs / "node").write_text(f"#!/bin/sh\n: > {ran}\n")
+    (programs / "node").chmod(0o755)
+    there = explained()
+    assert (unmet(there), there["admitted"], ran.exists()) == ({}, True, False)
 
 
 @pytest.mark.requirement("RK-EXPL-007")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -52,6 +53,7 @@ OPERATION = {"operation": "state.get/1"}
 COMMANDS = [
     kit_command("say", machine=ELIGIBLE),
     kit_command("shy", machine={"eligible": False, "requiredFeatures": ["command-result/1"]}),
+    kit_command("bare", machine={"eligible": False, "requiredFeatures": []}),
     kit_command("plain"),
     kit_command("asks", machine={**ELIGIBLE, "interaction": "required"}),
     kit_command("maybe", machine={**ELIGIBLE, "interaction": "optional"}),
@@ -97,8 +99,9 @@ decision = "allow"
 class Kit:
     """A home of one case: what the owner wrote, and what became of it since."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patch: pytest.MonkeyPatch) -> None:
         self.path = str(path)
+        self.patch = patch
         self.store = Store(open_home(self.path, create=False))
 
     def apply(self, *, calls: int = 100, actor: str = "desk", selection: str = "by package", rule: str = "allowed",
@@ -176,11 +179,67 @@ def copied(original: Path, to: Path) -> Iterator[Kit]:
     """The kit of a copy of that home, whose host starts no process: every call that it admits succeeds."""
     path = to / "home"
     shutil.copytree(original, path, symlinks=True)
-    kit = Kit(path)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
+        kit = Kit(path, patch)
+        try:
             patch.setattr(invocation, "run", lambda *_given, **_more: succeeded())
             yield kit
-    finally:
-        kit.store.close()
-        shutil.rmtree(path)
+        finally:
+            kit.store.close()
+            shutil.rmtree(path)
+
+
+# What happened to a kit.
+
+
+def unmet(document: dict[str, Any]) -> dict[str, str]:
+    """Rule by condition of what is unmet."""
+    return {each["condition"]: each["rule"] for each in document["conditions"] if each["state"] == "unmet"}
+
+
+def unknown(document: dict[str, Any]) -> set[str]:
+    return {each["condition"] for each in document["conditions"] if each["state"] == "unknown"}
+
+
+def condition(document: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = (each for each in document["conditions"] if each["condition"] == name)
+    return cast(dict[str, Any], found)
+
+
+Happened = Callable[[Kit], None]
+
+
+def revoke(kit: Kit) -> None:
+    ((key, _),) = kit.store.trust.keys(PACKAGE)
+    kit.store.trust.revoke_key(PACKAGE, key, subject="user:local")
+
+
+def steps(*each: Happened) -> Happened:
+    """One after the other."""
+
+    def all_of_them(kit: Kit) -> None:
+        for step in each:
+            step(kit)
+
+    return all_of_them
+
+
+def without_interpreter(kit: Kit) -> None:
+    """The program that this process was started by is not there any more."""
+    kit.patch.setattr(sys, "_base_executable", f"{kit.path}/no-python")
+
+
+def misname_preset(kit: Kit) -> None:
+    """The stored profile has its preset by another name, behind the program's back."""
+    kit.run(
+        """UPDATE revision SET profile = replace(profile, '"presets":{"assistant"', '"presets":{"other"')"""
+    )
+    kit.store.profiles.forget()
+
+
+def outgrow_page(kit: Kit) -> None:
+    """The stored record of `say` has a description that no publication would let through."""
+    kit.run(
+        "UPDATE command SET record = json_set(record, '$.description', hex(zeroblob(600000)))"
+        f" WHERE identity = '{PACKAGE}/say'"
+    )
