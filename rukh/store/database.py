@@ -21,7 +21,7 @@ from rukh.store.home import check_records, holds, lost_records
 from rukh.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from rukh.store.turnstile import Turnstile
 from rukh.values.errors import RukhError
-from rukh.values.registry import LIMIT_TURNSTILE_MILLISECONDS
+from rukh.values.registry import AUDIT_EVENTS, LIMIT_TURNSTILE_MILLISECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 POWER = "FULL"
 PROCESS = "NORMAL"
 FILE = "rukh.sqlite3"
+_EVENTS = frozenset(AUDIT_EVENTS)
 _TABLES = "SELECT name FROM sqlite_schema LIMIT 1"
 # Beyond this the write-ahead log is folded back into the database, after an answer was given.
 _CHECKPOINT_BYTES = 4 * 1024 * 1024
@@ -230,7 +231,9 @@ class Transaction:
         self._database._connection.executemany(sql, many)
 
     def audit(self, event: str, surface: str, subject: str, about: str, detail: str = "") -> None:
-        """One audit row, part of this transaction or not there at all."""
+        """One audit row, part of this transaction or not there at all. `event` is one of the registry. RK-CAPT-013"""
+        if event not in _EVENTS:
+            raise ValueError(f"{event} is no audit event of the registry")
         self.run(
             "INSERT INTO audit (at_ms, event, surface, subject, about, detail) VALUES (?, ?, ?, ?, ?, ?)",
             (self.now, event, surface, subject, about, detail),
