@@ -6,8 +6,8 @@ A place is where production writes a rule's name: in a statement that refuses, o
 nothing else (`raise …`, `report.add(…)`) is taken out; of any other the rule is changed into another one with the same
 exit status, so that only whoever looks at the rule can tell. Breaks stand in copies of the tree with an environment of
 their own, never in the tree itself. The tests of a break are the files that name the rule, by themselves or through a
-vector file: first their tests that name it themselves, then the files whole, and the first red ends it. At the end
-every test that saw a break runs without any, and must pass.
+vector file, and those of the room that was broken: first the tests that name it themselves, then the files whole, then
+the room's, and the first red ends it. At the end every test that saw a break runs without any, and must pass.
 
 Prints a line for each break that no test saw, and one line at the end; exits 1 where `_ALIKE` does not say why such a
 break changes nothing that anybody could see.
@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _RULE = re.compile(r"RK[A-Z][0-9]{3}")
 _LISTS = {"rules.py", "registry.py"}
 # How a test takes a vector file, and a module of helpers.
-_VECTORS = r'"{}(?:\.json)?"'
+_VECTORS = r'["/]{}(?:\.json)?"'
 _HELPER = r"tests\.support(?:\.{0} import| import [^\n]*\b{0}\b)"
 _SECONDS = 300  # for one file of tests; a break that never ends is seen too
 _NEVER = "a run that never ends"
@@ -195,8 +195,9 @@ class Copy:
         try:
             files = files_of(each.rule, self.root)
             near = [test for file in files for test in naming_tests(each.rule, file, self.root)]
-            runs = [near] if near else []
-            return next(filter(None, map(self.red, [*runs, *([file] for file in files)])), "")
+            room = f"tests/{each.file.split('/')[1]}"
+            runs = [near, *([file] for file in files), [room] if (self.root / room).is_dir() else []]
+            return next(filter(None, map(self.red, filter(None, runs))), "")
         finally:
             self._write(path, source)
 

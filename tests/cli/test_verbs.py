@@ -81,6 +81,20 @@ def test_words_are_resolved_again_while_the_revision_moves_and_not_for_ever(
         assert (out, rule((status, out, err)), len(invokes.calls)) == ("", "RKS004", 8)
 
 
+@pytest.mark.requirement("RK-CAPT-003", "RK-CLI-090")
+def test_a_command_whose_record_is_gone_is_damage_of_the_home(
+    echoes: InstalledHome, run: Run, invokes: Invokes
+) -> None:
+    store = Store(open_home(echoes.path, create=False))
+    with store.database.write("FULL") as tx:
+        tx.run("DELETE FROM command WHERE identity = 'acme.echo/speak'")
+    store.close()
+    shown = run("echo", "speak", "hi", "--json")
+    assert (rule(shown), json.loads(shown[2])["error"]["place"]) == ("RKS006", echoes.path)
+    assert invokes.calls == []
+    assert run("echo", "say")[0] == 0
+
+
 @pytest.mark.requirement("RK-ADMIT-005")
 def test_each_signal_says_who_stops_the_call(run: Run, invokes: Invokes) -> None:
     run("echo", "speak", "hi")

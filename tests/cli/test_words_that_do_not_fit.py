@@ -102,7 +102,7 @@ def test_the_home_behind_an_installed_command_is_told_where_it_belongs(
     assert 0 == rukh("/nowhere/at/all", "--home", shelf.path, "shelf", "all")
 
 
-# name: (words, place, mend)
+# name: (words, place, mend); behind `help`, words that lead to no page are searched for.
 LOST = {
     "an empty word": ([""], "''", "see rukh --help"),
     "a command in quotes": (["shelf put"], "'shelf put'", "did you mean rukh shelf put?"),
@@ -131,6 +131,7 @@ def test_words_that_lead_nowhere_are_named(
     words, place, mend = LOST[name]
     assert 65 == rukh(shelf.path, *words)
     shown = capfd.readouterr().err
+    assert ("RKL034" if name.startswith("help of more") else "RKL018") in shown
     assert (f"place: {place}\n" in shown, f"mend:  {mend}\n" in shown) == (True, True)
 
 
