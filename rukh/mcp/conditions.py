@@ -6,7 +6,7 @@ that there is nothing to look at; it raises the refusal that publication, list o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from rukh.contract.candidate import check_preset, fitted_tail, selected_by
@@ -26,7 +26,7 @@ from rukh.store.profiles import Active
 from rukh.store.store import Records
 from rukh.values.canonical import canonical_bytes
 from rukh.values.errors import RukhError
-from rukh.values.nearest import nearest
+from rukh.values.nearest import alike
 
 # What the baseline of a machine-eligible command refuses, by the condition that it belongs to.
 _BASELINE = {
@@ -73,20 +73,6 @@ class Subject:
         return Call(self.active, self.record, {}, caller, 0)
 
 
-def _alike(name: str, known: Iterable[str], separator: str) -> str | None:
-    """The known name that differs from `name` by a slip on one side of its last separator.
-
-    What two names share in front says nothing: acme.tools/sh is not what acme.tools/pack was meant to be. RK-EXPL-041
-    """
-    front, _, last = name.rpartition(separator)
-    parts = [other.rpartition(separator) for other in known]
-    near = nearest(last, (other for before, _, other in parts if before == front))
-    if near is not None:
-        return f"{front}{separator}{near}"
-    near = nearest(front, (before for before, _, other in parts if other == last))
-    return None if near is None else f"{near}{separator}{last}"
-
-
 # The package.
 
 
@@ -113,7 +99,7 @@ def installed(subject: Subject) -> Found:
 def active(subject: Subject) -> Found:
     if subject.entry is None:
         known = subject.active.profile["packages"]
-        near = _alike(subject.package, known, ".")
+        near = alike(subject.package, known, ".")
         raise RukhError(
             "RKP010",
             f"{subject.active.revision} does not bind {subject.package}",
@@ -143,7 +129,7 @@ def command(subject: Subject) -> Found:
     if subject.record is None:
         routes = subject.store.profiles.routes(subject.active.generation)
         own = {route[2] for route in routes if route[2].startswith(f"{subject.package}/")}
-        near = _alike(subject.identity, own, "/")
+        near = alike(subject.identity, own, "/")
         raise RukhError(
             "RKP010",
             f"{subject.package} {subject.entry['version']} has no command {subject.id}",

@@ -47,6 +47,7 @@ from rukh.sources.verify import Verified, check_expiry, trusted, verify_delivery
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 from rukh.values.ids import new_id
+from rukh.values.nearest import alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +98,15 @@ class Installer:
             raise RukhError(
                 "RKT055", f"{request.package} is installed", place=request.package, mend="use update"
             )
-        found = resolve(request, self._discover(request), prereleases=consent.prereleases)
+        found = resolve(request, self._discover(), prereleases=consent.prereleases)
         return self._bring(active, found, list(mount), consent, operation or new_id("op"))
 
     def update(self, text: str, *, consent: Consent = NOTHING, operation: str = "") -> Change:
         """Update an installed package to the highest offer above it, or to `PACKAGE@VERSION`."""
         request = parse_request(text)
         active = self._ledger.active()
-        current = self._current(active, request.package)
-        found = resolve(request, self._discover(request), prereleases=consent.prereleases)
+        current = self._current(active, request.package, "use install")
+        found = resolve(request, self._discover(), prereleases=consent.prereleases)
         if not _is_news(request, found.offer.version, current["version"]):
             return _change("unchanged", request.package, current, active.revision)
         return self._bring(active, found, current["mount"], consent, operation or new_id("op"))
@@ -113,7 +114,7 @@ class Installer:
     def remove(self, package: str, *, operation: str = "") -> Change:
         """Take an installed package out of the active profile; its files stay until they are collected. RKP010"""
         active = self._ledger.active()
-        current = self._current(active, package)
+        current = self._current(active, package, "see what is: list")
         packages = {name: entry for name, entry in active.profile["packages"].items() if name != package}
         check_unnamed(active.profile, package)
         profile = {**active.profile, "packages": packages}
@@ -122,20 +123,21 @@ class Installer:
         published = self._ledger.publish(operation or new_id("op"), active.revision, profile, candidate, None)
         return _change("removed", package, current, _committed(published))
 
-    def _current(self, active: Active, package: str) -> Mapping[str, Any]:
-        entry: Mapping[str, Any] | None = active.profile["packages"].get(package)
-        if entry is None:
-            raise RukhError("RKT056", f"{package} is not installed", place=package, mend="use install")
-        return entry
+    def _current(self, active: Active, package: str, mend: str) -> Mapping[str, Any]:
+        installed: Mapping[str, Mapping[str, Any]] = active.profile["packages"]
+        if package in installed:
+            return installed[package]
+        near = alike(package, installed, ".")
+        mend = f"did you mean {near}?" if near else mend
+        raise RukhError("RKT056", f"{package} is not installed", place=package, mend=mend)
 
-    def _discover(self, request: Request) -> list[Found]:
-        """All offers of the package, in the order of the sources. RK-TRUST-037"""
+    def _discover(self) -> list[Found]:
+        """All that is offered, in the order of the sources. RK-TRUST-037"""
         self._observe(DISCOVER, 0, 0)
         found = []
         for name, location in self._ledger.sources():
             source = self._open_source(name, location)
-            offers = _offers(name, source)
-            found += [Found(source, offer) for offer in offers if offer.package == request.package]
+            found += [Found(source, offer) for offer in _offers(name, source)]
         return found
 
     def _bring(

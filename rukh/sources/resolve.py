@@ -17,6 +17,7 @@ from rukh.sources.catalog import Offer
 from rukh.sources.forms import is_package, is_version
 from rukh.sources.ports import Source
 from rukh.values.errors import RukhError
+from rukh.values.nearest import alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,20 @@ def parse_request(text: str) -> Request:
 
 
 def resolve(request: Request, found: Sequence[Found], *, prereleases: bool) -> Found:
-    """The release that `request` means among the offers of its package.
+    """The release that `request` means among all that is offered.
 
     Raises RukhError RKT051 (no offer), RKT052 (not this version), RKT053 (sources disagree).
     """
-    if not found:
+    offered = {item.offer.package for item in found}
+    if request.package not in offered:
+        near = alike(request.package, offered, ".")
         raise RukhError(
             "RKT051",
             f"no source offers {request.package}",
             place=request.package,
-            mend="add a source that has it",
+            mend=f"did you mean {near}?" if near else "add a source that has it",
         )
+    found = [item for item in found if item.offer.package == request.package]
     if request.version is not None:
         wanted = [item for item in found if item.offer.version == request.version]
     else:

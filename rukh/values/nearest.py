@@ -26,6 +26,20 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return best[1] if best else None
 
 
+def alike(name: str, known: Iterable[str], separator: str) -> str | None:
+    """The known name that differs from `name` by a slip on one side of its last separator.
+
+    What two names share in front says nothing: acme.tools/sh is not what acme.tools/pack was meant to be. RK-EXPL-041
+    """
+    front, _, last = name.rpartition(separator)
+    parts = [other.rpartition(separator) for other in known]
+    near = nearest(last, (other for before, _, other in parts if before == front))
+    if near is not None:
+        return f"{front}{separator}{near}"
+    near = nearest(front, (before for before, _, other in parts if other == last))
+    return None if near is None else f"{near}{separator}{last}"
+
+
 def _distance(left: str, right: str, bound: int) -> int:
     """Optimal string alignment distance where it is at most `bound`, or something larger.
 

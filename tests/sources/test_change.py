@@ -103,6 +103,26 @@ def test_a_request_that_does_not_fit_what_is_installed_or_offered_is_refused(
     assert rule == refused(bench, lambda: call(bench))
 
 
+@pytest.mark.requirement("RK-TRUST-052")
+@pytest.mark.parametrize(
+    ("call", "mend"),
+    [
+        (lambda bench: bench.installer().update("acme.note"), "did you mean acme.notes?"),
+        (lambda bench: bench.installer().remove("acme.note"), "did you mean acme.notes?"),
+        (lambda bench: bench.installer().install("acme.note"), "did you mean acme.notes?"),
+        (lambda bench: bench.installer().update("acme.other"), "use install"),
+        (lambda bench: bench.installer().remove("acme.other"), "see what is: list"),
+    ],
+)
+def test_the_package_that_was_meant_is_named(
+    bench: Bench, publisher: Publisher, call: Callable[[Bench], object], mend: str
+) -> None:
+    installed(bench, publisher, "1.0.0")
+    with pytest.raises(RukhError) as error:
+        call(bench)
+    assert mend == error.value.mend
+
+
 @pytest.mark.requirement("RK-TRUST-040")
 def test_going_below_the_highest_version_seen_needs_the_owners_yes(
     bench: Bench, publisher: Publisher

@@ -69,6 +69,22 @@ def test_what_nobody_offers_is_not_replaced_by_something_near(
     assert (rule, 69) == (error.value.rule, error.value.exit_code)
 
 
+@pytest.mark.requirement("RK-TRUST-052", "RK-VAL-004")
+@pytest.mark.parametrize(
+    ("asked", "mend"),
+    [
+        ("acme.note", "did you mean acme.notes?"),
+        ("acmee.notes", "did you mean acme.notes?"),
+        ("acme.nothing", "add a source that has it"),
+        ("amce.note", "add a source that has it"),
+    ],
+)
+def test_the_offered_package_that_was_meant_is_named_and_never_taken(asked: str, mend: str) -> None:
+    with pytest.raises(RukhError) as error:
+        chosen(asked, "1.0.0")
+    assert ("RKT051", mend) == (error.value.rule, error.value.mend)
+
+
 @pytest.mark.requirement("RK-TRUST-027")
 def test_of_sources_that_offer_the_same_bytes_the_first_is_used_and_of_others_none() -> None:
     request = Request("acme.notes", None)
