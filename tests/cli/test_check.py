@@ -399,12 +399,16 @@ def test_the_hook_checks_what_its_pattern_takes(run: Run, tmp_path: Path) -> Non
     lines = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8").splitlines()
     hook = dict(line[2:].split(": ", 1) for line in lines if not line.startswith("#"))
     assert ("rukh-check", "python") == (hook["id"], hook["language"])
-    taken = [path for path in (f"a/{NAME}", NAME, f"a/my-{NAME}", "x.json") if re.search(hook["files"], path)]
-    assert [f"a/{NAME}", NAME] == taken
+    cases = "a/rukh-cases.json"
+    offered = (f"a/{NAME}", NAME, f"a/my-{NAME}", "x.json", cases, "rukh-cases.json.bak")
+    taken = [path for path in offered if re.search(hook["files"], path)]
+    assert [f"a/{NAME}", NAME, cases] == taken
     program, *words = hook["entry"].split()
     assert "rukh" == program
     write(tmp_path / "a" / NAME), write(tmp_path / NAME)
-    assert 0 == run(*words, *taken)[0]
+    assert 0 == run(*words, *taken[:2])[0]
+    (tmp_path / cases).write_text("{}")
+    assert 1 == run(*words, cases)[0]
     (tmp_path / NAME).write_bytes(WRONG)
     assert 1 == run(*words, *taken)[0]
 

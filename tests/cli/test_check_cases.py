@@ -147,15 +147,33 @@ def test_cases_without_anything_are_told_what_to_write(run: Run, path: str) -> N
     assert (1, said, "") == run("check", path)
 
 
-@pytest.mark.requirement("RK-CHECK-050")
-def test_what_is_no_file_of_a_release_is_not_read_as_cases(run: Run) -> None:
+@pytest.mark.requirement("RK-CHECK-050", "RK-CHECK-056")
+def test_what_is_no_file_of_a_release_is_not_read_as_cases_and_is_a_finding(run: Run) -> None:
     release()
+    assert [] == found(run, "x")
     Path("elsewhere").write_text("no cases")
     os.symlink("../elsewhere", FILE)
-    assert [] == found(run, "x")
+    assert [("RKK001", FILE, "")] == found(run, "x")
     os.remove(FILE)
     os.mkfifo(FILE)
-    assert [] == found(run, "x")
+    assert [("RKK001", FILE, "")] == found(run, "x")
+
+
+@pytest.mark.requirement("RK-CHECK-001", "RK-CHECK-051")
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_fault_that_a_descriptor_and_its_cases_both_tell_of_is_told_once(run: Run, order: int) -> None:
+    release(SLIP)
+    once = found(run, "x/rukh-extension.json")
+    assert len(once) == 1
+    paths = ["x/rukh-extension.json", FILE][::order]
+    both = json.loads(run("check", *paths, "--json")[1])["files"]
+    told = [
+        (each["rule"], each.get("file", document["file"]))
+        for document in both
+        for each in document["diagnostics"]
+    ]
+    assert [row[:2] for row in once] == told
+    assert [document["file"] for document in both] == paths
 
 
 # The entry, the finding, and what mends it.

@@ -12,6 +12,7 @@ only some answers need are loaded by them: editors run a check at each save.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -86,7 +87,7 @@ def check_verb(
         )
     if not paths:
         return _answer(form, listing, rule, schema_name)
-    reports = [(target.shown, _findings(target, descriptor_only)) for target in targets(paths)]
+    reports = _each_once([(target.shown, _findings(target, descriptor_only)) for target in targets(paths)])
     errors, warnings = counts(found for _file, diagnostics in reports for found in diagnostics)
     status = _FINDINGS if errors or (strict and warnings) else 0
     if form == _SARIF:
@@ -150,6 +151,17 @@ def _answer(form: str, listing: bool, rule: str | None, schema_name: str | None)
             text=explanations.rule_text(known, explained),
         )
     return Shown(None, json=False, text=published.schema(schema_name or "").decode())
+
+
+def _each_once(reports: Reports) -> Reports:
+    """The reports without what an earlier one said: a descriptor and its cases each tell of the other. RK-CHECK-001"""
+    said: set[Diagnostic] = set()
+    kept: Reports = []
+    for file, found in reports:
+        placed = {each: replace(each, file=each.file or file) for each in found}
+        kept.append((file, [each for each in found if placed[each] not in said]))
+        said.update(placed.values())
+    return kept
 
 
 def _findings(target: Target, descriptor_only: bool) -> list[Diagnostic]:
