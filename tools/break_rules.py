@@ -6,8 +6,9 @@ A place is where production writes a rule's name: in a statement that refuses, o
 nothing else (`raise …`, `report.add(…)`) is taken out; of any other the rule is changed into another one with the same
 exit status, so that only whoever looks at the rule can tell. Breaks stand in copies of the tree with an environment of
 their own, never in the tree itself. The tests of a break are the files that name the rule, by themselves or through a
-vector file, and those of the room that was broken: first the tests that name it themselves, then the files whole, then
-the room's, and the first red ends it. At the end every test that saw a break runs without any, and must pass.
+vector file, and those that name the broken module or are of its room: first the tests that name the rule themselves,
+then whole files, the likeliest first, and the first red ends it. At the end every test that saw a break runs without
+any, and must pass.
 
 Prints a line for each break that no test saw, and one line at the end; exits 1 where `_ALIKE` does not say why such a
 break changes nothing that anybody could see.
@@ -129,12 +130,17 @@ def files_of(rule: str, root: Path = ROOT) -> list[str]:
         if path.is_file() and f'"{rule}"' in path.read_text(encoding="utf-8")
     ]
     found: list[tuple[int, int, str]] = []
-    for path in sorted((root / "tests").rglob("test_*.py")):
+    for path in _test_files(root):
         text = path.read_text(encoding="utf-8")
         named = text.count(rule) + 5 * sum(re.search(pattern, text) is not None for pattern in carriers)
         if named:
             found.append((-named, len(text), path.relative_to(root).as_posix()))
     return [file for _, _, file in sorted(found)]
+
+
+def _test_files(root: Path) -> list[Path]:
+    """All files of tests but those of the tools, which judge the tree and not what it does."""
+    return [path for path in sorted((root / "tests").rglob("test_*.py")) if path.parent.name != "tools"]
 
 
 def naming_tests(rule: str, file: str, root: Path = ROOT) -> list[str]:
@@ -167,6 +173,15 @@ def _defined(statement: ast.stmt) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
+def _speaking_of(module: str, root: Path) -> list[str]:
+    """The test files in which the name of a module stands."""
+    word = re.compile(rf"\b{module}\b")
+    paths = sorted((root / "tests").rglob("test_*.py"))
+    return [
+        path.relative_to(root).as_posix() for path in paths if word.search(path.read_text(encoding="utf-8"))
+    ]
+
+
 class Copy:
     """A copy of the tree with an environment of its own, whose `rukh` is the copy's."""
 
@@ -193,13 +208,19 @@ class Copy:
         source = path.read_text(encoding="utf-8")
         self._write(path, each.applied(source))
         try:
-            files = files_of(each.rule, self.root)
-            near = [test for file in files for test in naming_tests(each.rule, file, self.root)]
-            room = f"tests/{each.file.split('/')[1]}"
-            runs = [near, *([file] for file in files), [room] if (self.root / room).is_dir() else []]
-            return next(filter(None, map(self.red, filter(None, runs))), "")
+            return next(filter(None, map(self.red, filter(None, self._runs(each)))), "")
         finally:
             self._write(path, source)
+
+    def _runs(self, each: Break) -> Iterator[list[str]]:
+        """What to run until one is red, the likeliest first."""
+        files = files_of(each.rule, self.root)
+        room = f"tests/{each.file.split('/')[1]}"
+        others = [file for file in _speaking_of(Path(each.file).stem, self.root) if file not in files]
+        yield [test for file in files for test in naming_tests(each.rule, file, self.root)]
+        yield from ([file] for file in files)
+        yield others
+        yield [room] if (self.root / room).is_dir() else []
 
     def _write(self, path: Path, text: str) -> None:
         """Byte code is told by the second of a change and the size; no two states of a file share the second."""

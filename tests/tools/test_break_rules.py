@@ -98,7 +98,7 @@ def test_a_break_is_seen_in_a_copy_alone_and_what_no_test_sees_is_said(
     before = (ROOT / seen.file).read_text(encoding="utf-8")
     unseen = Break("RKV010", seen.file, 1, 1, before.splitlines(keepends=True)[0], "changed")
     monkeypatch.setattr(break_rules, "breaks", lambda: [seen, unseen])
-    monkeypatch.setattr(break_rules, "files_of", lambda *_: ["tests/values/test_reader.py"])
+    monkeypatch.setattr(break_rules.Copy, "_runs", lambda *_: [["tests/values/test_reader.py"]])
     log = tmp_path / "log"
     assert break_rules.main(["--workers", "1", "--out", str(log)]) == 1
     said = capsys.readouterr().out
