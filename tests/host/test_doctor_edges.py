@@ -17,6 +17,7 @@ from rukh.host.doctor import examine
 from rukh.host.mending import fix
 from rukh.host.upkeep import collect, recover
 from rukh.sources.staging import Stage, verify_tree
+from rukh.store.database import Database
 from rukh.store.holders import is_alive
 from rukh.store.home import Home, holds
 from rukh.store.reading import Reading
@@ -211,6 +212,42 @@ def test_what_does_not_go_is_named_with_the_reason(sick: Sick, monkeypatch: pyte
         (left,) = fix(sick.path).left
     assert "it was not mended: it is there still" in left.message and left.mend
     assert [] == fix(sick.path).left
+
+
+@pytest.mark.requirement("RK-DOC-014", "RK-STORE-016")
+def test_what_the_storage_does_not_let_it_mend_is_left_with_its_own_place_and_mend(
+    sick: Sick, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(sick, sick.tree)
+    (before,) = sick.look()
+
+    def full(*_given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("rukh.host.mending.restore", full)
+        (left,) = fix(sick.path).left
+    assert (before.rule, before.place, before.mend) == (left.rule, left.place, left.mend)
+    assert "the storage failed: No space left on device" in left.message
+    assert ["RKU008"] == [one.rule for one in fix(sick.path).mended]
+
+
+@pytest.mark.requirement("RK-DOC-014")
+def test_a_release_whose_record_went_while_it_was_mended_is_left(
+    sick: Sick, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lose(sick, sick.old)
+    assert ["RKU009"] == sick.rules()
+    row = Database.row
+
+    def gone(database: Database, sql: str, values: tuple[object, ...] = ()) -> object:
+        return None if "artifact FROM release" in sql else row(database, sql, values)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "row", gone)
+        (left,) = fix(sick.path).left
+    assert "no record says where it came from" in left.message
+    assert ["RKU009"] == [one.rule for one in fix(sick.path).mended]
 
 
 # A home that takes no writes.

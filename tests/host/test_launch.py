@@ -158,6 +158,7 @@ def test_a_node_that_does_not_tell_its_version_is_refused_and_asked_again(name: 
         with pytest.raises(RukhError) as refusal:
             node.plan(">=20")
         assert ("RKH002", "/runtime/requires") == (refusal.value.rule, refusal.value.place)
+        assert "install a node that answers node --version" == refusal.value.mend
     assert 2 == node.asked
 
     node.says("echo v20.0.0")

@@ -252,6 +252,33 @@ def test_a_rollback_refuses_a_tree_that_was_changed_on_disk(home: InstalledHome,
     assert rollback(store, "r3").state == "committed"
 
 
+@pytest.mark.requirement("RK-PUB-027")
+def test_a_rollback_refuses_a_release_that_is_not_there_any_more(home: InstalledHome, store: Store) -> None:
+    old = tree(store)
+    update(home, "2.0.0")
+    path = store.home.at("releases", old)
+    os.rename(path, f"{path}.away")
+    with pytest.raises(RukhError) as error:
+        rollback(store, "r3")
+    assert ("RKO005", "install that version again") == (error.value.rule, error.value.mend)
+    os.rename(f"{path}.away", path)
+    assert rollback(store, "r3").state == "committed"
+
+
+@pytest.mark.requirement("RK-PUB-007", "RK-STORE-016")
+def test_a_home_whose_first_profile_does_not_stay_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = Store(open_home(str(tmp_path / "fresh"), create=True))
+    with monkeypatch.context() as patched:
+        patched.setattr(StoreLedger, "publish", lambda *_given: None)
+        with pytest.raises(RukhError) as error:
+            StoreLedger(fresh).active()
+    assert "RKS006" == error.value.rule
+    assert StoreLedger(fresh).active().sequence == 1
+    fresh.close()
+
+
 @pytest.mark.requirement("RK-PUB-027", "RK-PUB-032")
 def test_a_rollback_refuses_what_a_revoked_key_signed(home: InstalledHome, store: Store) -> None:
     update(home, "2.0.0")

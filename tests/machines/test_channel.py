@@ -157,6 +157,18 @@ def test_the_host_may_not_say_what_is_the_childs_or_not_yet_due() -> None:
         assert "RKC004" == refusal.value.rule
 
 
+@pytest.mark.requirement("RK-CHAN-010")
+def test_the_host_answers_the_operation_that_waits_and_no_other() -> None:
+    host = host_after(*EXECUTING, OPERATION)
+    with pytest.raises(RukhError) as refusal:
+        host.send({**RESULT, "n": 2})
+    assert ("RKC004", "/n") == (refusal.value.rule, refusal.value.place)
+    host.send(RESULT)
+    with pytest.raises(RukhError) as refusal:
+        host.send(RESULT)
+    assert ("RKC004", "/n") == (refusal.value.rule, refusal.value.place)
+
+
 # name: (state's frames, the bytes, the rule); each stands beside the sibling that is heard, in SESSIONS.
 VIOLATIONS: dict[str, tuple[tuple[dict[str, Any], ...], bytes, str]] = {
     "no JSON": (EXECUTING, b"banner\n", "RKC002"),

@@ -140,6 +140,21 @@ def test_a_directory_that_no_host_could_use_gets_no_new_catalog(
     assert (rule, before) == (error.value.rule, (place / "catalog.json").read_bytes())
 
 
+@pytest.mark.requirement("RK-TRUST-025")
+@pytest.mark.parametrize("suffix", ["", ".dsse.json"], ids=["artifact", "signature"])
+def test_what_lies_in_the_place_of_a_release_and_is_no_file_is_no_release(
+    tmp_path: Path, publisher: Publisher, suffix: str
+) -> None:
+    place = tmp_path / "catalog"
+    path = Path(f"{publisher.release(place)}{suffix}")
+    build_catalog(str(place))
+    path.rename(tmp_path / "away")
+    path.mkdir()
+    with pytest.raises(RukhError) as error:
+        build_catalog(str(place))
+    assert ("RKT049", str(path)) == (error.value.rule, error.value.place)
+
+
 def test_a_catalog_of_nowhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RukhError) as error:
         build_catalog(str(tmp_path / "nowhere"))
