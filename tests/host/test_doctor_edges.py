@@ -16,6 +16,7 @@ from crashes.scenes import remove
 from rukh.host.doctor import examine
 from rukh.host.mending import fix
 from rukh.host.upkeep import collect, recover
+from rukh.sources.restore import Wanted, restore
 from rukh.sources.staging import Stage, verify_tree
 from rukh.store.database import Database
 from rukh.store.holders import is_alive
@@ -342,6 +343,15 @@ def test_a_restored_release_has_its_byte_code_again(sick: Sick) -> None:
     assert ["RKU008"] == [one.rule for one in fix(sick.path).mended]
     after = sorted(path.relative_to(sick.at("cache")) for path in sick.at("cache", sick.tree).rglob("*.pyc"))
     assert before and before == after
+
+
+@pytest.mark.requirement("RK-DOC-012")
+def test_a_release_that_no_source_offers_is_not_restored_and_its_place_is_named(sick: Sick) -> None:
+    wanted = Wanted("acme.echo", "9.0.0", "f" * 64, sick.tree)
+    sources = [("local", str(sick.base / "catalog"))]
+    with pytest.raises(RukhError) as refusal:
+        restore(sick.home, wanted, sources)
+    assert ("RKT052", f"releases/{sick.tree}") == (refusal.value.rule, refusal.value.place)
 
 
 @pytest.mark.requirement("RK-DOC-012", "RK-DOC-014")

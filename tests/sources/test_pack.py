@@ -336,3 +336,61 @@ def test_a_signature_that_no_host_would_take_is_not_made(
             sign(str(out), publisher.key_path, NOW, expires)
         assert rule == error.value.rule
         assert {"source", "out.tar.gz"} == set(os.listdir(tmp_path))
+
+
+@pytest.mark.requirement("RK-TRUST-010")
+def test_an_artifact_that_is_not_there_is_not_signed(tmp_path: Path, publisher: Publisher) -> None:
+    path = tmp_path / "out.tar.gz"
+    with pytest.raises(RukhError) as error:
+        sign(str(path), publisher.key_path, NOW)
+    assert ("RKT019", str(path)) == (error.value.rule, error.value.place)
+    assert [] == os.listdir(tmp_path)
+
+
+@pytest.mark.requirement("RK-TRUST-022")
+def test_what_makes_an_artifact_too_large_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = write_extension(tmp_path / "source", descriptor()), tmp_path / "out.tar.gz"
+    size = pack(str(source), str(tmp_path / "sound.tar.gz")).size
+    monkeypatch.setattr("rukh.sources.pack.LIMIT_ARTIFACT_BYTES", size - 1)
+    with pytest.raises(RukhError) as error:
+        pack(str(source), str(out))
+    assert ("RKT050", str(out), "leave something out") == (
+        error.value.rule,
+        error.value.place,
+        error.value.mend,
+    )
+    assert not out.exists()
+    monkeypatch.setattr("rukh.sources.pack.LIMIT_ARTIFACT_BYTES", size)
+    assert size == pack(str(source), str(out)).size
+
+
+@pytest.mark.requirement("RK-TRUST-022")
+@pytest.mark.parametrize("name", ["data", "data/a.txt"], ids=["directory", "file"])
+def test_what_cannot_be_read_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Refused to everybody, as it would be to a publisher who is not root."""
+    source, out = (
+        write_extension(tmp_path / "source", descriptor(), {"data/a.txt": "a"}),
+        tmp_path / "out.tar.gz",
+    )
+
+    def closed(call: Callable[..., Any]) -> Callable[..., Any]:
+        def act(path: str, *rest: Any) -> Any:
+            if path == str(source / name):
+                raise PermissionError(13, "Permission denied", path)
+            return call(path, *rest)
+
+        return act
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", closed(os.scandir))
+        patched.setattr(os, "open", closed(os.open))
+        with pytest.raises(RukhError) as error:
+            pack(str(source), str(out))
+    assert ("RKT041", "it cannot be read: Permission denied") == (error.value.rule, error.value.message)
+    assert str(error.value.place).endswith(name)
+    assert not out.exists()
+    pack(str(source), str(out))

@@ -286,3 +286,21 @@ def test_what_lies_in_the_place_of_a_tree_is_removed_and_nothing_behind_it(tmp_p
     remove_tree(str(root))
     assert not os.path.lexists(root)
     assert ["kept"] == os.listdir(outside)
+
+
+@pytest.mark.requirement("RK-TRUST-033")
+def test_a_module_that_cannot_be_read_back_stops_the_staging(
+    bench: Bench, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher.release(bench.catalog)
+    opened = os.open
+
+    def closed(path: str, flags: int, *rest: Any) -> int:
+        if str(path).endswith("acme_notes.py") and flags & os.O_NONBLOCK:  # as a release is read
+            raise OSError(errno.EIO, "Input/output error", path)
+        return opened(path, flags, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", closed)
+        assert "RKT060" == refused(bench, lambda: bench.installer().install("acme.notes"))
+    assert "installed" == bench.installer().install("acme.notes").action
