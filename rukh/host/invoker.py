@@ -18,6 +18,7 @@ nobody before that commit. RK-LIFE-013
 from __future__ import annotations
 
 import _socket
+import errno
 import os
 import select
 import time
@@ -384,6 +385,12 @@ class _Call:
         return min(_LONGEST_WAIT_MS, int(max(0.0, min(times) - now) * 1000 + 1))
 
 
+# What mends a program that was not executed, by the error number.
+_UNSTARTED = {
+    errno.ENOENT: "install the interpreter that its first line names, or ask its publisher for one that is here",
+    errno.EACCES: "ask its publisher for a program that may be executed",
+    errno.ENOEXEC: "ask its publisher for a first line that names an interpreter, or a build for this machine",
+}
 _EVENTS = {
     "confirm": _Call._on_confirm,
     "operation": _Call._on_operation,
@@ -400,4 +407,10 @@ def _reason(code: str, error: RukhError) -> dict[str, str]:
 
 
 def _start_fault(step: str, number: int) -> dict[str, str]:
-    return reason("spawn_failed", f"{step}: {os.strerror(number)} [RKH003]")
+    """Why a step of the start failed; a program that cannot be executed is named as its descriptor does. RK-EXEC-036"""
+    place = "/execute/mapping/entry/0" if step == "exec" else ""
+    mend = _UNSTARTED.get(number, "") if step == "exec" else ""
+    message = f"{step}: {os.strerror(number)} [RKH003]"
+    return reason(
+        "spawn_failed", message, place, mend or "see the limits of this user and the home's storage"
+    )

@@ -203,23 +203,33 @@ def test_ignored_signals_of_the_host_are_not_inherited(tmp_path: Path) -> None:
     assert set() == {number for number in range(1, 65) if ignored >> (number - 1) & 1} - {32, 33}
 
 
-# name: (program, directory below the test's, the step that is named)
-BROKEN_STARTS = {
-    "no such program": ("/nonexistent/program", "", "exec"),
-    "not executable": ("/etc/hostname", "", "exec"),
-    "no such directory": ("/bin/true", "gone", "directory"),
+# name: (program or the bytes of one with their mode, directory below the test's, the step that is named, what mends it)
+Program = str | tuple[bytes, int]
+BROKEN_STARTS: dict[str, tuple[Program, str, str, str]] = {
+    "no such program": ("/nonexistent/program", "", "exec", "install the interpreter"),
+    "no interpreter": ((b"#!/nonexistent/sh\n", 0o755), "", "exec", "install the interpreter"),
+    "not executable": ((b"#!/bin/sh\n", 0o644), "", "exec", "that may be executed"),
+    "no program": ((b"\0\1\2", 0o755), "", "exec", "a build for this machine"),
+    "no such directory": ("/bin/true", "gone", "directory", "the home's storage"),
 }
 
 
-@pytest.mark.requirement("RK-EXEC-010")
+@pytest.mark.requirement("RK-EXEC-010", "RK-EXEC-036")
 @pytest.mark.parametrize("name", BROKEN_STARTS)
 def test_a_step_that_fails_is_named_and_nothing_runs(tmp_path: Path, name: str) -> None:
-    program, directory, step = BROKEN_STARTS[name]
+    program, directory, step, mend = BROKEN_STARTS[name]
+    if isinstance(program, tuple):
+        content, mode = program
+        (tmp_path / "program").write_bytes(content)
+        (tmp_path / "program").chmod(mode)
+        program = str(tmp_path / "program")
     report = called(Launch([program], {}, str(tmp_path / directory)))
 
     assert ("execution_failed", "spawn_failed") == verdict(report)
     assert report.reason is not None
     assert step == report.reason["message"].partition(":")[0]
+    assert mend in report.reason["mend"]
+    assert ("/execute/mapping/entry/0" if step == "exec" else None) == report.reason.get("place")
     assert (None, False) == (report.exit_status, report.wrote_stdout)
 
 
