@@ -40,7 +40,6 @@ TRANSITIONS = {
     (VALIDATED, "refuse"): REFUSED,
     (VALIDATED, "abort"): ABORTED,
 }
-OPEN = (BEGUN, STAGED, VALIDATED)
 FINAL = frozenset({COMMITTED, CONFLICTED, REFUSED, ABORTED})
 
 # tie -> what a release is by it; of several ties the first in this order speaks.
