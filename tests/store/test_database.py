@@ -15,6 +15,7 @@ import pytest
 
 from rukh.store import home as homes
 from rukh.store.database import POWER, PROCESS, Database
+from rukh.store.glance import Glance
 from rukh.store.home import DIRECTORIES, default_home, open_home
 from rukh.store.turnstile import Turnstile
 from rukh.values.errors import RukhError
@@ -59,6 +60,32 @@ def test_nobody_is_told_to_close_a_directory_that_is_no_home(tmp_path: Path) -> 
 def test_a_file_in_place_of_a_home_is_refused(tmp_path: Path) -> None:
     (tmp_path / "h").write_text("")
     refused_by("RKS002", tmp_path / "h", create=True)
+
+
+@pytest.mark.requirement("RK-STORE-002")
+def test_a_home_that_cannot_be_made_or_entered_is_refused_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = refused_by("RKS002", tmp_path / "file" / "h", create=True)
+    assert "cannot be made: Not a directory" in below.message
+    (tmp_path / "circle").symlink_to("circle")
+    for create in (False, True):
+        circle = refused_by("RKS002", tmp_path / "circle", create=create)
+        assert "cannot be entered: Too many levels" in circle.message
+    assert open_home(str(tmp_path / "h"), create=True).path == str(tmp_path / "h")
+
+
+@pytest.mark.requirement("RK-STORE-011", "RK-COMP-002")
+def test_a_glance_into_a_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    home = open_home(str(tmp_path / "h"), create=True)
+    database = Database(home)
+    database.close()
+    assert Glance(home).below([]) == []
+    connection = apsw.Connection(database.path)
+    connection.pragma("user_version", 99)
+    connection.close()
+    with pytest.raises(RukhError) as refused:
+        Glance(home)
+    assert refused.value.rule == "RKS006"
 
 
 def test_a_home_that_was_never_made_is_named_as_such(tmp_path: Path) -> None:
@@ -215,3 +242,16 @@ def test_a_query_with_a_deadline_ends_there_and_one_without_is_not_touched(tmp_p
         assert [(1,)] == database.rows("SELECT 1")
     assert [(1,)] == database.rows("SELECT 1")
     database.close()
+
+
+@pytest.mark.requirement("RK-STORE-012", "RK-STORE-016")
+@pytest.mark.parametrize("name", ["gate", "lock"])
+def test_a_lock_that_cannot_be_opened_is_named_and_holds_nobody_up(tmp_path: Path, name: str) -> None:
+    turnstile = Turnstile(str(tmp_path), 1_000)
+    (tmp_path / name).mkdir()
+    with pytest.raises(RukhError) as refused:
+        turnstile.enter()
+    assert (refused.value.rule, refused.value.place) == ("RKS007", str(tmp_path / name))
+    (tmp_path / name).rmdir()
+    turnstile.enter()
+    turnstile.leave()

@@ -86,6 +86,7 @@ HOSTILE: dict[str, tuple[str, bytes]] = {
     "bytes behind the name": ("RKT023", packed(header(b"a\x00b"))),
     "padding that is not zero": ("RKT023", packed(header(b"a", size=1), b"x" * BLOCK)),
     "pax header": ("RKT024", packed(file(b"pax", PAX_RECORD, kind=b"x"), file(b"a"))),
+    "extended header of Solaris": ("RKT024", packed(file(b"pax", PAX_RECORD, kind=b"X"), file(b"a"))),
     "global pax header": ("RKT024", packed(file(b"pax", PAX_RECORD, kind=b"g"), file(b"a"))),
     "GNU long name": ("RKT025", packed(file(b"././@LongLink", b"a" * 120, kind=b"L"))),
     "GNU long link": ("RKT025", packed(file(b"././@LongLink", b"a" * 120, kind=b"K"))),
