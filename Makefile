@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format tidy lint types generated arrows callpath trace verify models crashes bench lock clean
+.PHONY: help demo test check format tidy lint types generated arrows callpath trace verify models crashes rules bench lock clean
 
 help:           ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 12
@@ -55,6 +55,9 @@ verify: $(STAMP)  ## the long sweeps: larger Hypothesis profile, models, content
 crashes: $(STAMP)  ## kill and fail the real verbs at every point, and look at what is left
 	$(PY) -m crashes
 	$(PY) -m crashes.loops
+
+rules: $(STAMP)  ## break each rule where production names it; the tests that name it must see it
+	$(PY) -m tools.break_rules
 
 models: $(STAMP)  ## every model: enumerated, in lockstep with production, its mutants
 	$(PY) -m models

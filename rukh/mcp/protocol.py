@@ -14,13 +14,13 @@ The shapes below are the published schema's, as open as it is: what it does not 
 client's name nor its capabilities change anything that this host does. {E10}
 
 **Answers** are text put together from canonical JSON parts; stored tool text is spliced, never read and written again.
-Every error carries a stable `data.code`: the id of a rule, or one of `busy`, `visibility_unavailable`, `uncommitted`,
-`deadline`, `internal`, `response_too_large`.
+Every error carries a stable `data.code`: the id of a rule, with what mends it in `data.mend`, or one of `busy`,
+`visibility_unavailable`, `uncommitted`, `deadline`, `internal`, `response_too_large`.
 """
 
 from __future__ import annotations
 
-from rukh.mcp.wire import Refusal
+from rukh.mcp.wire import Refusal, refused
 from rukh.values.canonical import canonical
 from rukh.values.pointer import join
 from rukh.values.registry import (
@@ -123,7 +123,7 @@ def check_request(request: Request) -> dict[str, Any]:
         raise _unsupported_version(params.get("protocolVersion"), "initialize is no method of this protocol")
     _check_meta(params.get("_meta"))
     if request.method not in METHODS:
-        raise Refusal(RPC_METHOD_NOT_FOUND, f"the method {request.method} does not exist", {"code": "RKM009"})
+        raise refused(RPC_METHOD_NOT_FOUND, "RKM009", f"the method {request.method} does not exist")
     for name in _CONTINUATION:
         if name in params:
             raise _invalid("RKM011", "continuations are not supported", join("/params", name))
@@ -144,22 +144,22 @@ def _check_meta(meta: Any) -> None:
 
 def _unsupported_version(requested: Any, message: str) -> Refusal:
     named = requested if type(requested) is str else ""
-    data = {"code": "RKM008", "supported": [VERSION], "requested": named}
-    return Refusal(RPC_UNSUPPORTED_PROTOCOL_VERSION, f"{message}; supported is {VERSION}", data)
+    said = f"{message}; supported is {VERSION}"
+    return refused(RPC_UNSUPPORTED_PROTOCOL_VERSION, "RKM008", said, supported=[VERSION], requested=named)
 
 
 def _invalid(rule: str, message: str, place: str) -> Refusal:
-    return Refusal(RPC_INVALID_PARAMS, message, {"code": rule, "place": place[:200]})
+    return refused(RPC_INVALID_PARAMS, rule, message, place=place[:200])
 
 
 def unknown_tool() -> Refusal:
     """The one answer to a name that is unknown, obsolete or not to be seen: it never differs. {P12}"""
-    return Refusal(RPC_INVALID_PARAMS, "unknown tool", {"code": "RKM012"})
+    return refused(RPC_INVALID_PARAMS, "RKM012", "unknown tool")
 
 
 def invalid_cursor() -> Refusal:
     """The one answer to a cursor that is not of this list at this moment."""
-    return Refusal(RPC_INVALID_PARAMS, "the cursor is not valid for this list", {"code": "RKM013"})
+    return refused(RPC_INVALID_PARAMS, "RKM013", "the cursor is not valid for this list")
 
 
 def internal(code: str, message: str, **more: str) -> Refusal:

@@ -178,7 +178,7 @@ class Session:
             self.queue.put(message.id, protocol.error_line(message, message.id))
             return
         if message.id in self._calls or self.queue.holds(message.id):
-            refusal = Refusal(RPC_INVALID_REQUEST, "a request with this id is in flight", {"code": "RKM005"})
+            refusal = wire.refused(RPC_INVALID_REQUEST, "RKM005", "a request with this id is in flight")
             self.queue.put(None, protocol.error_line(refusal, None))
             return
         answer = self._adapter.answer(message)

@@ -51,6 +51,24 @@ PATIENCE = LIMIT_PARTIAL_MILLISECONDS / 1000
 _MESSAGE_LENGTH = 200
 
 
+# What whoever wrote the message can do, by the rule that refused it. RK-MCP-052
+MENDS = {
+    "RKM001": "send shorter lines",
+    "RKM002": "end each line with LF",
+    "RKM003": 'send one object a line, with "jsonrpc":"2.0"; there are no batches',
+    "RKM004": "give the request a string or an integer as its id",
+    "RKM005": "give each request an id of its own",
+    "RKM006": "send a method, and an object of params where it has any",
+    "RKM007": "send the _meta of 2026-07-28: protocolVersion and clientCapabilities, under io.modelcontextprotocol/",
+    "RKM008": "speak a supported version",
+    "RKM009": "ask for server/discover, tools/list or tools/call",
+    "RKM010": "send the params that 2026-07-28 has for the method",
+    "RKM011": "send the request without it",
+    "RKM012": "list the tools again: a change of the profile gives them new names",
+    "RKM013": "begin the list again, without a cursor",
+}
+
+
 class Oversize:
     """Stands for one line that was too long to keep."""
 
@@ -153,6 +171,11 @@ class Refusal(Exception):
         self.id = id
 
 
+def refused(rpc: int, rule: str, message: str, id: Id | None = None, **more: Any) -> Refusal:
+    """The refusal by a rule of messages, with what mends it."""
+    return Refusal(rpc, message, {"code": rule, "mend": MENDS[rule], **more}, id)
+
+
 def refusal_of(error: RukhError, rpc: int, id: Id | None = None) -> Refusal:
     """The refusal that tells of `error`: its rule as `code`, its place and how to mend it."""
     data = error.document()
@@ -163,12 +186,12 @@ def refusal_of(error: RukhError, rpc: int, id: Id | None = None) -> Refusal:
 def oversize_refusal() -> Refusal:
     """The one answer to a line that was too long."""
     message = f"a line is longer than {LIMIT_MESSAGE_IN_BYTES} bytes"
-    return Refusal(RPC_PARSE_ERROR, message, {"code": "RKM001"})
+    return refused(RPC_PARSE_ERROR, "RKM001", message)
 
 
 def unended_refusal() -> Refusal:
     """The answer to a last line without LF."""
-    return Refusal(RPC_PARSE_ERROR, "the input ended inside a line", {"code": "RKM002"})
+    return refused(RPC_PARSE_ERROR, "RKM002", "the input ended inside a line")
 
 
 def parse_message(line: bytes) -> Request | Notification | Response | Refusal:
@@ -208,7 +231,7 @@ def _classified(value: dict[str, Any], identifier: Id | None) -> Request | Notif
 
 
 def _shape(rule: str, message: str, identifier: Id | None) -> Refusal:
-    return Refusal(RPC_INVALID_REQUEST, message, {"code": rule}, identifier)
+    return refused(RPC_INVALID_REQUEST, rule, message, identifier)
 
 
 class OutQueue:

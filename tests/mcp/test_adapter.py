@@ -13,7 +13,7 @@ from rukh.mcp.wire import Request
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
 from rukh.values.registry import LIMIT_PAGE_BYTES
-from tests.support.mcp_messages import META, PREFIX, VERSION, sent
+from tests.support.mcp_messages import INVALID_CURSOR, META, PREFIX, UNKNOWN_TOOL, VERSION, sent
 from tests.support.mcp_port import BINDING, INVOCATION, FakeCancel, FakePort, envelope, tail, view
 
 
@@ -135,7 +135,7 @@ def test_a_cursor_is_void_once_revision_or_visibility_changed(change: dict[str, 
     cursor = desk.ask("tools/list")["result"]["nextCursor"]
     assert len(desk.ask("tools/list", cursor=cursor)["result"]["tools"]) == 8
     desk.port.seen = view(*commands, **change)
-    assert error(desk.ask("tools/list", cursor=cursor)) == (-32602, {"code": "RKM013"})
+    assert error(desk.ask("tools/list", cursor=cursor)) == (-32602, INVALID_CURSOR)
 
 
 @pytest.mark.requirement("RK-MCP-028", "RK-MCP-030", "RK-MCP-022")
@@ -156,7 +156,8 @@ def test_unknown_obsolete_and_invisible_names_get_the_same_bytes() -> None:
     ]
     assert isinstance(answer(desk.name("add")), Resolved)
     assert {invisible, obsolete, *unknown} == {
-        b'{"error":{"code":-32602,"data":{"code":"RKM012"},"message":"unknown tool"},"id":1,"jsonrpc":"2.0"}\n'
+        b'{"error":{"code":-32602,"data":{"code":"RKM012","mend":"list the tools again: a change of the profile gives '
+        b'them new names"},"message":"unknown tool"},"id":1,"jsonrpc":"2.0"}\n'
     }
     assert desk.port.invoked == []
 
@@ -164,7 +165,7 @@ def test_unknown_obsolete_and_invisible_names_get_the_same_bytes() -> None:
 @pytest.mark.requirement("RK-MCP-030")
 def test_a_revision_that_moves_before_the_capture_makes_the_name_unknown() -> None:
     answer = Desk().call("moved")
-    assert answer["error"] == {"code": -32602, "data": {"code": "RKM012"}, "message": "unknown tool"}
+    assert answer["error"] == {"code": -32602, "data": UNKNOWN_TOOL, "message": "unknown tool"}
 
 
 @pytest.mark.requirement("RK-MCP-025")

@@ -22,7 +22,8 @@ from tests.support.stubs import apply, owner_text
 
 MANY = [f"t{number:03d}" for number in range(70)]
 INVALID = (
-    b'{"error":{"code":-32602,"data":{"code":"RKM013"},"message":"the cursor is not valid for this list"},'
+    b'{"error":{"code":-32602,"data":{"code":"RKM013","mend":"begin the list again, without a cursor"},'
+    b'"message":"the cursor is not valid for this list"},'
     b'"id":1,"jsonrpc":"2.0"}\n'
 )
 

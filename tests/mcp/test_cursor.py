@@ -13,6 +13,7 @@ from rukh.mcp.cursor import seal, unseal
 from rukh.mcp.ports import Binding, View
 from rukh.mcp.wire import Refusal
 from rukh.values.registry import LIMIT_CURSOR_BYTES
+from tests.support.mcp_messages import INVALID_CURSOR
 
 KEY = bytes(range(32))
 LAST = "acme-notes-add__" + "0" * 64
@@ -51,7 +52,7 @@ def test_a_cursor_leads_behind_the_name_it_was_made_for() -> None:
 def test_another_caller_cannot_use_it(changed: str) -> None:
     with pytest.raises(Refusal) as caught:
         unseal(KEY, binding(**{changed: WHO[changed] + "x"}), view(), sealed())
-    assert (caught.value.rpc, caught.value.data) == (-32602, {"code": "RKM013"})
+    assert (caught.value.rpc, caught.value.data) == (-32602, INVALID_CURSOR)
 
 
 @pytest.mark.requirement("RK-MCP-027")
@@ -59,7 +60,7 @@ def test_another_caller_cannot_use_it(changed: str) -> None:
 def test_another_revision_or_visibility_voids_it(changed: str) -> None:
     with pytest.raises(Refusal) as caught:
         unseal(KEY, binding(), view(**{changed: WHAT[changed] + "x"}), sealed())
-    assert (caught.value.rpc, caught.value.data) == (-32602, {"code": "RKM013"})
+    assert (caught.value.rpc, caught.value.data) == (-32602, INVALID_CURSOR)
 
 
 @pytest.mark.requirement("RK-MCP-027")

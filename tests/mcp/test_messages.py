@@ -28,7 +28,7 @@ ASKED: dict[str, tuple[Any, int | None]] = {
 }
 
 
-@pytest.mark.requirement("RK-MCP-047", "RK-MCP-018")
+@pytest.mark.requirement("RK-MCP-047", "RK-MCP-018", "RK-MCP-052")
 @pytest.mark.parametrize(("message", "code"), ASKED.values(), ids=ASKED)
 def test_every_kind_of_message_is_the_published_one(message: Any, code: int | None) -> None:
     (answer,) = Talk().ask(message)

@@ -15,6 +15,7 @@ from rukh.mcp.wire import Refusal, Request
 from rukh.values.registry import LIMIT_MESSAGE_OUT_BYTES
 from tests.support.mcp_messages import META, PREFIX, VERSION, published_says
 
+UNSUPPORTED = {"code": "RKM008", "mend": "speak a supported version", "supported": [VERSION]}
 _REQUESTS = {
     "server/discover": "DiscoverRequest",
     "tools/list": "ListToolsRequest",
@@ -86,7 +87,7 @@ def test_a_protocol_context_is_the_published_one(name: str, value: Any, expected
 def test_another_version_is_told_which_one_is_supported_and_which_it_asked_for() -> None:
     with pytest.raises(Refusal) as caught:
         check_request(Request(1, "no/such", with_meta(PREFIX + "protocolVersion", "2099-01-01")))
-    assert caught.value.data == {"code": "RKM008", "supported": [VERSION], "requested": "2099-01-01"}
+    assert caught.value.data == {**UNSUPPORTED, "requested": "2099-01-01"}
 
 
 @pytest.mark.requirement("RK-MCP-015")
@@ -94,7 +95,7 @@ def test_initialize_is_told_which_version_is_supported() -> None:
     with pytest.raises(Refusal) as caught:
         check_request(Request(1, "initialize", {"protocolVersion": "2025-11-25"}))
     assert caught.value.rpc == -32022
-    assert caught.value.data == {"code": "RKM008", "supported": [VERSION], "requested": "2025-11-25"}
+    assert caught.value.data == {**UNSUPPORTED, "requested": "2025-11-25"}
     assert VERSION in caught.value.message
 
 

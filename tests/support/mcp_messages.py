@@ -49,6 +49,12 @@ _ERRORS = {
     -32603: "InternalError",
 }
 _UNSUPPORTED = -32022
+# The data of the two answers that never differ.
+UNKNOWN_TOOL = {
+    "code": "RKM012",
+    "mend": "list the tools again: a change of the profile gives them new names",
+}
+INVALID_CURSOR = {"code": "RKM013", "mend": "begin the list again, without a cursor"}
 _MESSAGE_BYTES = 2 << 20
 
 
@@ -120,9 +126,9 @@ def _no_number(text: str) -> Any:
 
 
 def _judge_error(message: dict[str, Any]) -> None:
-    """A code that the protocol has, in its published shape, and the stable code of this host."""
+    """A code that the protocol has, in its published shape, and the stable code of this host; a rule has its mend."""
     error = message["error"]
-    assert type(error["data"]["code"]) is str, message
+    assert not error["data"]["code"].startswith("RK") or error["data"]["mend"], message
     if error["code"] == _UNSUPPORTED:
         UnsupportedProtocolVersionErrorData.model_validate(error["data"])
         assert published_says("UnsupportedProtocolVersionError", message) in (True, None), message

@@ -17,6 +17,7 @@ from rukh.values.registry import RESERVED_WORDS
 from tests.contract.documents import command, descriptor, encoded, parameter
 from tests.support import echo
 from tests.support.homes import InstalledHome
+from tests.support.mcp_messages import UNKNOWN_TOOL
 from tests.support.rawmcp import META, RawClient
 from tests.support.stubs import apply, owner_text, rows
 
@@ -120,7 +121,7 @@ def test_an_opaque_program_is_no_tool_under_any_name_and_needs_its_grant_in_the_
     known = tool_name("acme.desk", revision, "acme.echo/say")
     assert client.names()["acme-echo-say"] == known
     refused = client.request("tools/call", name=guessed, arguments={})
-    assert (refused["error"]["code"], refused["error"]["data"]) == (-32602, {"code": "RKM012"})
+    assert (refused["error"]["code"], refused["error"]["data"]) == (-32602, UNKNOWN_TOOL)
     done = exposed.run("echo", "opaque", "--anything")
     assert (done.returncode, b"RKA012" in done.stderr) == (77, True)
     assert not marker.exists()
