@@ -331,10 +331,18 @@ SETTINGS = st.fixed_dictionaries(
         "issue": st.booleans(),
     }
 )
+
+
+def spoiled(kit: Kit) -> None:
+    """Unless the files are gone already."""
+    if kit.release().is_dir():
+        kit.spoil("rukh-extension.json")
+
+
 SINCE: dict[str, Happened] = {
     "revoked": revoke,
     "gone": lambda kit: shutil.rmtree(kit.release()),
-    "spoiled": lambda kit: kit.spoil("rukh-extension.json"),
+    "spoiled": spoiled,
     "no tail": lambda kit: kit.run("DELETE FROM tail"),
     "one export less": lambda kit: kit.run("DELETE FROM export WHERE identity = 'acme.kit/wants'"),
     "replaced": lambda kit: kit.run("UPDATE task SET state = 'replaced'"),

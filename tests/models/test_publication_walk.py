@@ -148,6 +148,8 @@ class Walk(RuleBasedStateMachine):
         for step in (one, two):
             answers[step.actor], actor = self.workers[step.actor].done()
             self.becomes(step.actor, actor)
+        # What another did between a plan and its collection is in neither plan, and no fault of either.
+        answers = {actor: "collected" if told == "another plan" else told for actor, told in answers.items()}
         seen = self.seen()
         assert (answers, seen) in [found for found in orders if found is not None]
         assert isinstance(seen, model.State)
