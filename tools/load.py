@@ -5,8 +5,8 @@
 A home is built by the program itself, its one command a script of the shell that answers with what it was given. Every
 call must be answered once and by its own answer. First sixteen calls meet, so that each of them has a supervisor; these
 are kept, and one more is always free. After each tenth of the calls nothing is in flight, and the server must hold as
-many descriptors, threads and processes as after that, its own and its descendants', and no more memory than after the
-first tenth but for what caches take. Nothing is timed.
+many descriptors, threads and processes as after that, its own and its descendants', no more memory than after the
+first tenth but for what caches take, and a log of bounded length. Nothing is timed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 IN_FLIGHT = 16
 # Pages of the database and of the heap that fill up over the first thousands of calls.
 MORE_BYTES = 8 << 20
+# The log of the database: what it is folded at, and what is written before that is done.
+MOST_LOG_BYTES = 2 * 4 << 20
 # The server, its spawner, a supervisor for each call that was in flight, and a free one; each has one thread.
 _PROCESSES = IN_FLIGHT + 3
 # A call's thread and supervisor may outlive its answer by a moment; so many round trips are more than a moment.
@@ -274,6 +276,9 @@ def run(calls: int, place: Path, judge: Judge = json.loads) -> tuple[Held, Held]
             grown = held_then[-1].bytes - held_then[0].bytes
             if grown > MORE_BYTES:
                 raise Fault(f"memory grew by {grown} bytes in {part} tenths of the calls")
+            log = (place / "home" / "db" / "rukh.sqlite3-wal").stat().st_size
+            if log > MOST_LOG_BYTES:
+                raise Fault(f"the log of the database grew to {log} bytes in {part + 1} tenths of the calls")
     finally:
         status = client.close()
     if status:

@@ -103,8 +103,7 @@ class _Terminal:
         finally:
             if spawner is not None:
                 spawner.close()
-            store.database.fold()
-            store.holder.leave()
+            store.close()
 
     def _in_sight(self, spawner: Spawner | None, refusal: RukhError) -> int:
         """A home that is not to be worked in still shows its groups. RK-CLI-090"""

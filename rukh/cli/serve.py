@@ -61,11 +61,16 @@ def serve(context: Context, endpoint: str) -> int:
             name=context.name,
             version=context.version,
         )
-        status = serve_stdio(adapter, stdin, stdout, concurrency=min(limit, LIMIT_CONCURRENCY))
+        status = serve_stdio(
+            adapter,
+            stdin,
+            stdout,
+            concurrency=min(limit, LIMIT_CONCURRENCY),
+            behind=store.database.fold,
+        )
         if status in _ENDS:
             write_err(f"{context.name}: {_ENDS[status]}\n".encode())
         return context.status(status)
     finally:
         spawner.close()
-        store.database.fold()
-        store.holder.leave()
+        store.close()

@@ -84,13 +84,15 @@ def serve_stdio(
     *,
     concurrency: int = LIMIT_CONCURRENCY,
     clock: Callable[[], float] = time.monotonic,
+    behind: Callable[[], None] | None = None,
 ) -> int:
     """Serve one client on two descriptors until its connection ends; the exit status of the process.
 
+    `behind` is what no call should wait for: each call's thread does it once its line was handed over.
     Belongs to the main thread: it takes SIGTERM, SIGHUP and SIGINT while it runs, unless they are ignored. Both
     descriptors are closed on return.
     """
-    loop = _Loop(adapter, stdin, stdout, concurrency, clock)
+    loop = _Loop(adapter, stdin, stdout, concurrency, clock, behind)
     heeded = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, loop.signalled) for number in heeded}
     wakeup = signal.set_wakeup_fd(loop.wake_end, warn_on_full_buffer=False)
@@ -109,9 +111,16 @@ class _Loop:
     """The descriptors, the poll and the way to the end of one connection."""
 
     def __init__(
-        self, adapter: Adapter, stdin: int, stdout: int, concurrency: int, clock: Callable[[], float]
+        self,
+        adapter: Adapter,
+        stdin: int,
+        stdout: int,
+        concurrency: int,
+        clock: Callable[[], float],
+        behind: Callable[[], None] | None,
     ) -> None:
         self._adapter = adapter
+        self._behind = behind
         self._stdin = stdin
         self._stdout = stdout
         self._clock = clock
@@ -168,6 +177,8 @@ class _Loop:
         finally:
             self._done.append(call)
             self._nudge()
+        if self._behind is not None:
+            self._behind()
 
     def _nudge(self) -> None:
         try:

@@ -36,8 +36,8 @@ PROCESS = "NORMAL"
 FILE = "rukh.sqlite3"
 _EVENTS = frozenset(AUDIT_EVENTS)
 _TABLES = "SELECT name FROM sqlite_schema LIMIT 1"
-# Beyond this the write-ahead log is folded back into the database, after an answer was given.
-_CHECKPOINT_BYTES = 4 * 1024 * 1024
+# Beyond this the write-ahead log is folded back into the database, after an answer was given. RK-STORE-020
+_LOG_BYTES = 4 * 1024 * 1024
 # Steps of the database's machine between two looks at a deadline: some microseconds.
 _STEPS = 1000
 
@@ -73,6 +73,8 @@ class Database:
         connection = self._connection
         connection.set_busy_timeout(LIMIT_TURNSTILE_MILLISECONDS)
         connection.execute("PRAGMA wal_autocheckpoint=0")
+        # A log that starts again is cut to this, so that its length tells how much of it is in use.
+        connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
         connection.execute("PRAGMA foreign_keys=ON")
         self._synchronous = ""
         if self._version() != SCHEMA_VERSION:
@@ -160,15 +162,16 @@ class Database:
         return Transaction(self, durability)
 
     def fold(self) -> None:
-        """Fold a long write-ahead log back; called once an answer has been given."""
+        """Fold a long write-ahead log back; called once an answer has been given. RK-STORE-020"""
         try:
-            if os.stat(f"{self.path}-wal").st_size > _CHECKPOINT_BYTES:
+            if os.stat(f"{self.path}-wal").st_size > _LOG_BYTES:
                 with self._lock:
                     self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except (OSError, apsw.Error):
             return  # the next call tries again; nothing is lost by a long log
 
     def close(self) -> None:
+        """Let go of the file; the last of all connections folds the log back and removes it. RK-STORE-021"""
         with self._lock:
             self._connection.close()
 

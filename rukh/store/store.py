@@ -87,6 +87,7 @@ class Store(Records):
             return bytes(tx.run("SELECT value FROM meta WHERE name = ?", (f"secret.{name}",))[0][0])
 
     def close(self) -> None:
-        """Close the connection and give up what is held; the store is not used again."""
+        """Close the connection and give up what is held, behind the last answer; the store is not used again."""
+        self.database.fold()  # others may keep the log open
         self.database.close()
         self.holder.leave()

@@ -11,15 +11,17 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
+from rukh.contract.names import tool_name
 from rukh.mcp.adapter import Adapter
 from rukh.mcp.serve import serve_stdio
 from tests.support.mcp_client import PATIENCE, Pipes
 from tests.support.mcp_messages import ROOT, cancel, line, request, sent
-from tests.support.mcp_port import BINDING, FakePort, envelope
+from tests.support.mcp_port import BINDING, NAMESPACE, REVISION, FakePort, envelope
 
 DISCOVER = request("server/discover", "d")
 
@@ -179,6 +181,31 @@ def test_serving_gives_back_every_descriptor_and_the_signals() -> None:
         [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
     )
     assert (status, answer["id"], after) == (0, "d", before)
+
+
+@pytest.mark.requirement("RK-STORE-020")
+@pytest.mark.parametrize("calls", [0, 1, 3])
+def test_what_no_call_should_wait_for_is_done_behind_the_answer_of_each(calls: int) -> None:
+    stdin, client_out = os.pipe()
+    client_in, stdout = os.pipe()
+    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
+    for id in range(calls):
+        os.write(client_out, line(request("tools/call", id, name=name, arguments={})))
+    os.close(client_out)
+    done: SimpleQueue[bool] = SimpleQueue()
+
+    def behind() -> None:
+        """Waits for an answer, which would never come if it waited for this."""
+        done.put(bool(select.select([client_in], [], [], PATIENCE)[0]))
+
+    try:
+        adapter = Adapter(FakePort(), BINDING, name="rukh", version="0.1.0")
+        status = serve_stdio(adapter, stdin, stdout, behind=behind)
+    finally:
+        gc.unfreeze()
+    assert (status, [done.get(timeout=PATIENCE) for _ in range(calls)]) == (0, [True] * calls)
+    assert done.empty()
+    os.close(client_in)
 
 
 @pytest.mark.requirement("RK-MCP-039")

@@ -145,20 +145,6 @@ def test_the_time_of_the_records_never_runs_backwards(store: Store, clock: Clock
     assert times == sorted(times)
 
 
-@pytest.mark.requirement("RK-STORE-013")
-def test_the_log_is_not_folded_on_a_calls_path_but_behind_the_answer(store: Store) -> None:
-    log = Path(store.database.path + "-wal")
-    with store.database.write(PROCESS) as tx:
-        tx.run("INSERT INTO meta VALUES ('bulk', ?)", (b"x" * 5_000_000,))
-    size = log.stat().st_size
-    store.tasks.issue("desk", {}, 1, None, subject="user:local")
-    assert log.stat().st_size > size  # a folded log would have been written from its start again
-    store.database.fold()
-    before = log.stat().st_size
-    store.tasks.issue("desk", {}, 1, None, subject="user:local")
-    assert log.stat().st_size == before
-
-
 @pytest.mark.requirement("RK-STORE-010")
 def test_the_references_between_the_tables_are_enforced(store: Store) -> None:
     with pytest.raises(RukhError) as refused, store.database.write(PROCESS) as tx:

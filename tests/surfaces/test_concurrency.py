@@ -126,7 +126,7 @@ def test_serving_over_stdio_listens_nowhere(home: InstalledHome) -> None:
         assert len(listening(os.getpid())) == 1
 
 
-@pytest.mark.requirement("RK-MCP-039", "RK-MCP-044")
+@pytest.mark.requirement("RK-MCP-039", "RK-MCP-044", "RK-STORE-021")
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGHUP, 125), (signal.SIGTERM, 125), (signal.SIGINT, 130)]
 )
@@ -144,10 +144,12 @@ def test_a_host_that_is_told_to_stop_delivers_its_calls_and_says_why_it_ended(
     assert client.status == status
     assert client.errors.startswith(b"rukh: the connection ended")
     assert client.errors.count(b"\n") == 1
+    assert os.listdir(f"{home.path}/db") == ["rukh.sqlite3"]
 
 
-@pytest.mark.requirement("RK-MCP-044")
+@pytest.mark.requirement("RK-MCP-044", "RK-STORE-021")
 def test_a_host_whose_client_ends_its_input_says_nothing(home: InstalledHome) -> None:
     with RawClient(home) as client:
         client.request("server/discover")
     assert (client.status, client.errors) == (0, b"")
+    assert os.listdir(f"{home.path}/db") == ["rukh.sqlite3"]

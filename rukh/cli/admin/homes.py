@@ -25,7 +25,6 @@ def opened(context: Context, *, create: bool) -> Iterator[Store]:
     try:
         yield store
     finally:
-        store.database.fold()
         store.close()
 
 
@@ -48,7 +47,6 @@ def looked_at(context: Context, *, create: bool = False) -> Iterator[tuple[Recor
     try:
         yield store, active_of(store)
     finally:
-        store.database.fold()
         store.close()
 
 
