@@ -64,6 +64,7 @@ class Port:
     def __init__(self) -> None:
         tail = '{"inputSchema":{"type":"object"},"title":"Line"}'
         tools = [(f"acme.lines/c{number:02d}", tail) for number in range(40)]
+        self.launched: Callable[[], None] = lambda: None
         self._view = View("r1-0123456789abcdef", "acme.desk", tools, "v1")
 
     def view(self, endpoint: str, deadline_at: float) -> View:

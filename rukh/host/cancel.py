@@ -8,6 +8,14 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _nobody() -> None:
+    """Nobody waits for the launch."""
+
 
 class Cancel:
     """The way to stop one call from another thread or a signal handler. The first cause stays. RK-LIFE-013
@@ -19,6 +27,8 @@ class Cancel:
     def __init__(self) -> None:
         self._cell: dict[str, list[str]] = {}
         self._closed = False
+        # Called once the child has been asked for: from then on the call's thread waits more than it works.
+        self.launched: Callable[[], None] = _nobody
         self._reader, self._writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def request(self, cause: str) -> bool:

@@ -115,6 +115,7 @@ class Host:
     def __init__(self, store: Store, spawner: Spawner | None) -> None:
         self.store = store
         self._spawner = spawner
+        self._user_home = os.path.expanduser("~")
 
     def invoke(self, call: Call, streams: Streams, cancel: Cancel) -> Finished:
         """The committed outcome of `call`.
@@ -199,7 +200,7 @@ class Host:
         return launch
 
     def _environment(self, call: Call) -> dict[str, str]:
-        return granted_environment(call.active.profile, call.record, os.path.expanduser("~"))
+        return granted_environment(call.active.profile, call.record, self._user_home)
 
     def _execute(self, launch: Launch, call: Call, bound: Bound, streams: Streams, cancel: Cancel) -> Report:
         if self._spawner is None:

@@ -136,6 +136,7 @@ def _launched(
         machine.failed(_reason("spawn_failed", error))
         return None
     machine.started()
+    cancel.launched()
     return session
 
 

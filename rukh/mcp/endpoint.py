@@ -8,6 +8,8 @@ RK-TASK-004 … RK-TASK-006
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rukh.contract.policy import LOCAL_USER
 from rukh.host.cancel import Cancel
 from rukh.host.invocation import Call, CommitFailed, Host
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from rukh.store.profiles import Active
     from rukh.store.store import Records
     from rukh.store.tasks import Task
+
+# So many commands are kept as they were read, the last ones called; it bounds memory, and nothing else.
+_RECORDS = 64
 
 
 class Attached:
@@ -134,6 +139,7 @@ class EndpointHost:
         self._attached = attached
         self._seen: tuple[Active, View] | None = None
         binding = attached.binding
+        self._record = lru_cache(_RECORDS)(self._read_record)
         self._caller = Caller("mcp", binding.subject, binding.actor, binding.task)
 
     def view(self, endpoint: str, deadline_at: float) -> View:
@@ -164,9 +170,7 @@ class EndpointHost:
             active = self._store.profiles.active()
             if active is None or active.revision != view.revision:
                 raise Moved
-            record = self._store.profiles.command(active.generation, identity)
-            if record is None:  # the view has it, so that it was published
-                raise _damaged("the command", identity)
+            record = self._record(active.generation, identity)
             call = Call(active, record, arguments, self._caller, self._attached.deadline_ms)
             kept = min(
                 active.profile["limits"].get("diagnosticBytes", LIMIT_DIAGNOSTIC_BYTES),
@@ -182,6 +186,13 @@ class EndpointHost:
                 raise Busy from error
             raise
         return Outcome(finished.envelope)
+
+    def _read_record(self, generation: str, identity: str) -> Any:
+        """The compiled command; a generation is named by what it holds, so that what was read of it stays true."""
+        record = self._store.profiles.command(generation, identity)
+        if record is None:  # the view has it, so that it was published
+            raise _damaged("the command", identity)
+        return record
 
     def new_cancel(self) -> Cancel:
         """A fresh cancellation."""

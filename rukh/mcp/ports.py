@@ -13,10 +13,17 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Protocol
 
     class Cancel(Protocol):
-        """The way to stop one call; safe to use from another thread than the call's."""
+        """The way to stop one call; safe to use from another thread than the call's.
+
+        The host calls `launched` in the call's thread, once, when from then on the call waits for its child. It may
+        be set until the call is invoked.
+        """
+
+        launched: Callable[[], None]
 
         def request(self, cause: str) -> bool:
             """Ask for a stop with `cause`; false once the outcome's commit has been asked for."""

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 # The capacity of a pipe: more is not to be had in one read.
 _CHUNK = 65536
+# Seconds for which the loop lets a call's thread have the interpreter, so that its child starts before the next line is
+# looked at: two threads that work at the same time take turns of 5 ms.
+_HEAD_START = 0.003
 _GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
 _SIGNALS: dict[int, int] = {
     signal.SIGTERM: EXIT_SCOPE_CANCELLED,
@@ -95,7 +98,7 @@ def serve_stdio(
     loop = _Loop(adapter, stdin, stdout, concurrency, clock, behind)
     heeded = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, loop.signalled) for number in heeded}
-    wakeup = signal.set_wakeup_fd(loop.wake_end, warn_on_full_buffer=False)
+    wakeup = signal.set_wakeup_fd(loop.wake.writer, warn_on_full_buffer=False)
     # Everything that lives now lives for ever: collections need not look at it, and none shows up as a late answer.
     gc.freeze()
     try:
@@ -105,6 +108,36 @@ def serve_stdio(
         for number, handler in before.items():
             signal.signal(number, handler)
         loop.release()
+
+
+class _Wake:
+    """What threads and signals wake the loop by. Closed with the last reference and not before.
+
+    A thread hands its line over and then wakes the loop, which may have found the line and ended in between: the number
+    of a descriptor that was closed by then could be somebody else's.
+    """
+
+    def __init__(self) -> None:
+        self.reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    def nudge(self) -> None:
+        """Wake the loop."""
+        try:
+            os.write(self.writer, b"\0")
+        except BlockingIOError:
+            pass  # it is full: the loop wakes up anyway
+
+    def drain(self) -> None:
+        """Take what woke the loop."""
+        try:
+            while os.read(self.reader, _CHUNK):
+                pass
+        except BlockingIOError:
+            pass  # it is empty
+
+    def __del__(self) -> None:
+        os.close(self.reader)
+        os.close(self.writer)
 
 
 class _Loop:
@@ -129,12 +162,12 @@ class _Loop:
         self._signals: list[int] = []
         self._status: int | None = None
         self._ends_at: float | None = None
-        self._wake, self.wake_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self.wake = _Wake()
         # A terminal's description is shared with the shell and with standard error: its mode is not ours to change.
         self._was_blocking = os.get_blocking(stdout)
         os.set_blocking(stdout, os.isatty(stdout))
         self._poll = select.poll()
-        self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(self.wake.reader, select.POLLIN)
 
     def run(self) -> int:
         """Turn until the connection has ended."""
@@ -155,36 +188,34 @@ class _Loop:
         self._signals.append(number)
 
     def release(self) -> None:
-        """Give the descriptors back; the wake-up stays open while a thread may still write to it."""
+        """Give the descriptors back; those of the wake-up go with the last thread that may still use them."""
         if self._stdout >= 0:
             os.set_blocking(self._stdout, self._was_blocking)
         self._close_transport()
-        if self._session.idle:
-            os.close(self._wake)
-            os.close(self.wake_end)
+        del self.wake
 
     def _start(self, call: Call) -> bool:
+        under_way = _thread.allocate_lock()
+        under_way.acquire()
+        call.cancel.launched = under_way.release
         try:
-            _thread.start_new_thread(self._work, (call,))
+            _thread.start_new_thread(self._work, (call, under_way, self.wake))
         except RuntimeError:  # no thread to be had: the same as no room
             return False
+        under_way.acquire(timeout=_HEAD_START)
         return True
 
-    def _work(self, call: Call) -> None:
+    def _work(self, call: Call, under_way: _thread.LockType, wake: _Wake) -> None:
         """The body of a call's thread. What it did not foresee goes to standard error and still frees its place."""
         try:
             call.line = self._adapter.invoke(call.resolved, call.cancel)
         finally:
+            if under_way.locked():
+                under_way.release()
             self._done.append(call)
-            self._nudge()
+            wake.nudge()
         if self._behind is not None:
             self._behind()
-
-    def _nudge(self) -> None:
-        try:
-            os.write(self.wake_end, b"\0")
-        except BlockingIOError:
-            pass  # it is full: the loop wakes up anyway
 
     def _collect(self, now: float) -> None:
         while self._done:
@@ -234,19 +265,12 @@ class _Loop:
             pass  # it was not looked at
 
     def _take(self, ready: dict[int, int], now: float) -> None:
-        if self._wake in ready:
-            self._drain_wakeup()
+        if self.wake.reader in ready:
+            self.wake.drain()
         if self._stdout >= 0 and ready.get(self._stdout, 0) & _GONE:
             self._lose(EXIT_SCOPE_CANCELLED, now)
         elif self._stdin >= 0 and self._stdin in ready:
             self._read(now)
-
-    def _drain_wakeup(self) -> None:
-        try:
-            while os.read(self._wake, _CHUNK):
-                pass
-        except BlockingIOError:
-            pass  # it is empty
 
     def _read(self, now: float) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -197,9 +198,12 @@ def test_a_child_that_hears_the_cancel_ends_by_itself(tmp_path: Path, meeting: M
         + DONE
     )
     cancel = Cancel()
+    launched = threading.Event()
+    cancel.launched = launched.set
     with spawning() as spawner:
         running = Running(scripted(body, tmp_path), spawner, seconds=60, cancel=cancel)
         assert "here" == meeting.told()
+        assert launched.is_set()  # whoever waits for the launch does not wait for the child
         assert cancel.request("owner")
         report = running.report()
 
@@ -269,6 +273,8 @@ def test_a_child_that_does_not_confirm_in_time_is_stopped(tmp_path: Path) -> Non
 def test_what_is_stopped_before_its_start_is_not_started(tmp_path: Path, cause: str) -> None:
     marker = tmp_path / "ran"
     cancel = Cancel()
+    launched = threading.Event()
+    cancel.launched = launched.set
     if cause == "caller":
         cancel.request("caller")
     seconds = -1.0 if cause == "deadline" else 60.0
@@ -276,6 +282,7 @@ def test_what_is_stopped_before_its_start_is_not_started(tmp_path: Path, cause: 
 
     assert ("cancelled", cause) == verdict(report)
     assert not marker.exists()
+    assert not launched.is_set()
 
 
 @pytest.mark.requirement("RK-EXEC-033")

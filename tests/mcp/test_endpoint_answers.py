@@ -12,7 +12,7 @@ import pytest
 from rukh.host.invocation import CommitFailed
 from rukh.host.invocation import Moved as RevisionMoved
 from rukh.host.streams import Streams
-from rukh.mcp.endpoint import EndpointHost, attach, binding_of
+from rukh.mcp.endpoint import _RECORDS, EndpointHost, attach, binding_of
 from rukh.mcp.ports import Busy, Moved, Uncommitted, View, VisibilityUnavailable
 from rukh.store.home import open_home
 from rukh.store.store import Store
@@ -96,6 +96,37 @@ def test_a_call_has_the_deadline_and_the_caller_of_the_start(
         "agent:desk",
     )
     assert call.caller.task == task.id
+
+
+def test_a_command_is_read_once_and_the_last_called_are_kept(
+    endpoint: EndpointHost, host: OneHost, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def command(generation: str, identity: str) -> Any:
+        asked.append((generation, identity))
+        return None if identity == "acme.echo/none" else identity
+
+    monkeypatch.setattr(store.profiles, "command", command)
+    view, active = seen(endpoint), store.profiles.active()
+    assert active is not None
+
+    def call(identity: str) -> None:
+        endpoint.invoke(view, identity, {}, endpoint.new_cancel())
+        assert host.calls[-1][0].record == identity
+
+    call("acme.echo/c0")
+    call("acme.echo/c0")
+    assert asked == [(active.generation, "acme.echo/c0")]
+    for number in range(1, _RECORDS + 1):
+        call(f"acme.echo/c{number}")
+    call("acme.echo/c0")
+    assert len(asked) == _RECORDS + 2  # the one that was called longest ago was read again
+    for _ in range(2):  # what is not there may be mended, and is asked for each time
+        with pytest.raises(RukhError) as refused:
+            endpoint.invoke(view, "acme.echo/none", {}, endpoint.new_cancel())
+        assert refused.value.rule == "RKS006"
+    assert len(asked) == _RECORDS + 4
 
 
 @pytest.mark.requirement("RK-TASK-006")

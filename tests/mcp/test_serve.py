@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import re
@@ -10,18 +11,24 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from rukh.contract.names import tool_name
+from rukh.mcp import serve
 from rukh.mcp.adapter import Adapter
+from rukh.mcp.ports import Outcome, View
 from rukh.mcp.serve import serve_stdio
 from tests.support.mcp_client import PATIENCE, Pipes
 from tests.support.mcp_messages import ROOT, cancel, line, request, sent
 from tests.support.mcp_port import BINDING, NAMESPACE, REVISION, FakePort, envelope
+
+if TYPE_CHECKING:
+    from rukh.mcp.ports import Cancel
 
 DISCOVER = request("server/discover", "d")
 
@@ -183,6 +190,72 @@ def test_serving_gives_back_every_descriptor_and_the_signals() -> None:
     assert (status, answer["id"], after) == (0, "d", before)
 
 
+class Telling(FakePort):
+    """Notes in which order names are resolved, calls are launched and calls end; only some are ever launched."""
+
+    def __init__(self, *, launches: bool) -> None:
+        super().__init__()
+        self.launches = launches
+        self.order: list[str] = []
+
+    def view(self, endpoint: str, deadline_at: float) -> View:
+        self.order.append("resolved")
+        return super().view(endpoint, deadline_at)
+
+    def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: Cancel) -> Outcome:
+        if self.launches:
+            self.order.append("launched")
+            cancel.launched()
+        else:
+            self.order.append("ended")
+        return super().invoke(view, identity, arguments, cancel)
+
+
+class Lock:
+    """A lock that notes whether each wait for it ended by itself."""
+
+    waits: ClassVar[list[bool]] = []
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.release, self.locked = self._lock.release, self._lock.locked
+
+    def acquire(self, timeout: float = -1) -> bool:
+        got = self._lock.acquire(timeout=timeout)
+        self.waits.append(got)
+        return got
+
+
+@pytest.mark.parametrize("launches", [True, False], ids=["launched", "ended at once"])
+def test_a_call_has_a_head_start_over_the_lines_behind_it(
+    launches: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "_HEAD_START", 20)
+    monkeypatch.setattr(_thread, "allocate_lock", Lock)
+    monkeypatch.setattr(Lock, "waits", [])
+    stdin, client_out = os.pipe()
+    client_in, stdout = os.pipe()
+    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
+    calls = [line(request("tools/call", id, name=name, arguments={})) for id in range(3)]
+    os.write(client_out, b"".join(calls))
+    os.close(client_out)
+    port = Telling(launches=launches)
+    try:
+        status = serve_stdio(Adapter(port, BINDING, name="rukh", version="0.1.0"), stdin, stdout)
+    finally:
+        gc.unfreeze()
+    os.close(client_in)
+    assert status == 0
+    assert port.order == ["resolved", "launched" if launches else "ended"] * 3
+    assert Lock.waits == [True] * 6  # to hold it, and for the head start
+
+
+def test_a_call_that_is_never_launched_does_not_keep_the_lines_behind_it() -> None:
+    with Pipes() as pipes:
+        pipes.send(call(pipes, 1, "wait"), call(pipes, 2, "echo"))
+        assert pipes.receive()["id"] == 2
+
+
 @pytest.mark.requirement("RK-STORE-020")
 @pytest.mark.parametrize("calls", [0, 1, 3])
 def test_what_no_call_should_wait_for_is_done_behind_the_answer_of_each(calls: int) -> None:
@@ -206,6 +279,55 @@ def test_what_no_call_should_wait_for_is_done_behind_the_answer_of_each(calls: i
     assert (status, [done.get(timeout=PATIENCE) for _ in range(calls)]) == (0, [True] * calls)
     assert done.empty()
     os.close(client_in)
+
+
+@pytest.mark.requirement("RK-MCP-038")
+def test_a_thread_that_wakes_a_loop_that_has_ended_touches_nobody_elses_descriptor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    returned, gone = threading.Event(), threading.Event()
+
+    class Late(list[Any]):
+        """Of a thread that does not come to the wake-up before the loop, woken by something else, found its line."""
+
+        def append(self, call: Any) -> None:
+            super().append(call)
+            loops[0].wake.nudge()
+            returned.wait(PATIENCE)
+
+    loops: list[serve._Loop] = []
+    begin = serve._Loop.__init__
+
+    def begun(loop: serve._Loop, *rest: Any) -> None:
+        begin(loop, *rest)
+        loops.append(loop)
+        weakref.finalize(loop.wake, gone.set)
+        loop._done = Late()
+
+    monkeypatch.setattr(serve._Loop, "__init__", begun)
+    stdin, client_out = os.pipe()
+    client_in, stdout = os.pipe()
+    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
+    os.write(client_out, line(request("tools/call", 1, name=name, arguments={})))
+    os.close(client_out)
+    try:
+        status = serve_stdio(Adapter(FakePort(), BINDING, name="rukh", version="0.1.0"), stdin, stdout)
+    finally:
+        gc.unfreeze()
+    before = os.listdir("/proc/self/fd")
+    others = [os.pipe2(os.O_NONBLOCK) for _ in range(4)]  # what has the numbers that are free now
+    returned.set()
+    assert gone.wait(PATIENCE)
+    for reader, writer in others:
+        with pytest.raises(BlockingIOError):
+            os.read(reader, 1)
+        os.close(reader)
+        os.close(writer)
+    os.close(client_in)
+    assert status == 0
+    assert (
+        len(os.listdir("/proc/self/fd")) == len(before) - 3
+    )  # the wake-up's two as well, and the client's end
 
 
 @pytest.mark.requirement("RK-MCP-039")

@@ -29,6 +29,7 @@ class FakeCancel:
         self.asked = threading.Event()
         self.causes: list[str] = []
         self.closed = False
+        self.launched: Callable[[], None] = lambda: None
 
     def request(self, cause: str) -> bool:
         self.causes.append(cause)
