@@ -59,6 +59,16 @@ _ALIKE = {
     'rukh/sources/staging.py RKT063 data = read_file(path, LIMIT_DESCRIPTOR_BYTES, "RKT063")': (
         "whatever the reading says becomes RKT063 two lines below"
     ),
+    'rukh/mcp/conditions.py RKD006 "foreground": ("RKD006",),': (
+        "no release holds another lifetime, whatever else its descriptor says"
+    ),
+    'rukh/mcp/conditions.py RKD029 "features": ("RKD027", "RKD029"),': (
+        "no release holds an unknown feature, whatever else its descriptor says"
+    ),
+    "rukh/host/mending.py RKS007 failures[finding] = "
+    'RukhError("RKS007", reason, place=finding.place, mend=finding.mend)': (
+        "a finding that is left keeps its own rule, and takes the message"
+    ),
 }
 
 

@@ -264,8 +264,11 @@ def test_each_command_has_its_program_in_the_release(
 def test_the_descriptor_is_checked_first(
     tmp_path: Path, change: dict[str, Any], rule: str, exit_code: int
 ) -> None:
+    """Before the files: a private key among them is told of once the descriptor is right."""
     source = write_extension(tmp_path / "source", descriptor() | change)
 
+    if rule:
+        (source / "some.txt").write_text(begins("PRIVATE KEY"))
     if not rule:
         assert "1.0.0" == pack(str(source), str(tmp_path / "out.tar.gz")).version
     else:
@@ -367,9 +370,13 @@ def test_what_makes_an_artifact_too_large_is_not_packed(
 
 
 @pytest.mark.requirement("RK-TRUST-022")
-@pytest.mark.parametrize("name", ["data", "data/a.txt"], ids=["directory", "file"])
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("data", "RKT041"), ("data/a.txt", "RKT041"), ("rukh-extension.json", "RKT040")],
+    ids=["directory", "file", "descriptor"],
+)
 def test_what_cannot_be_read_is_not_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rule: str
 ) -> None:
     """Refused to everybody, as it would be to a publisher who is not root."""
     source, out = (
@@ -390,7 +397,7 @@ def test_what_cannot_be_read_is_not_packed(
         patched.setattr(os, "open", closed(os.open))
         with pytest.raises(RukhError) as error:
             pack(str(source), str(out))
-    assert ("RKT041", "it cannot be read: Permission denied") == (error.value.rule, error.value.message)
+    assert (rule, "it cannot be read: Permission denied") == (error.value.rule, error.value.message)
     assert str(error.value.place).endswith(name)
     assert not out.exists()
     pack(str(source), str(out))
