@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -287,7 +288,8 @@ def test_serving_takes_the_owners_smaller_concurrency(
     echoes.expose(more=f"[limits]\nconcurrency = {limit}\n" if limit else "")
     asked: list[int] = []
 
-    def serve(*_: object, concurrency: int) -> int:
+    def serve(*_: object, concurrency: int, behind: Callable[[], None]) -> int:
+        behind()
         asked.append(concurrency)
         return 0
 
