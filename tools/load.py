@@ -3,16 +3,18 @@
     python -m tools.load N
 
 A home is built by the program itself, its one command a script of the shell that answers with what it was given. Every
-call must be answered once and by its own answer. First sixteen calls meet, so that each of them has a supervisor; these
-are kept, and one more is always free. After each tenth of the calls nothing is in flight, and the server must hold as
-many descriptors, threads and processes as after that, its own and its descendants', no more memory than after the
-first tenth but for what caches take, and a log of bounded length. Nothing is timed.
+call must be answered once and by its own answer. First sixteen calls meet, so that each of them has a thread and a
+supervisor; these are kept, and one more supervisor is always free. After each tenth of the calls nothing is in flight,
+and the server must hold as many threads and processes as after that, its own and its descendants', no more descriptors
+than ever before, no more memory than after the first tenth but for what caches take, and a log of bounded length.
+Nothing is timed.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import select
 import subprocess
@@ -27,9 +29,11 @@ IN_FLIGHT = 16
 MORE_BYTES = 8 << 20
 # The log of the database: what it is folded at, and what is written before that is done.
 MOST_LOG_BYTES = 2 * 4 << 20
-# The server, its spawner, a supervisor for each call that was in flight, and a free one; each has one thread.
+# The server, its spawner, a supervisor for each call that was in flight, and a free one.
 _PROCESSES = IN_FLIGHT + 3
-# A call's thread and supervisor may outlive its answer by a moment; so many round trips are more than a moment.
+# Each process has one, and the server one for each call that was in flight.
+_THREADS = _PROCESSES + IN_FLIGHT
+# A call's supervisor may outlive its answer by a moment; so many round trips are more than a moment.
 _ROUND_TRIPS = 5_000
 # Seconds without any answer: more than any call takes, for a call that never is answered.
 _PATIENCE = 60
@@ -205,10 +209,10 @@ class Client:
             os.close(writer)
         self.call(0)
 
-    def rest(self, descriptors: int | None) -> Held:
-        """What the server holds once no call's thread or child is left, and its descriptors are as many as given."""
+    def rest(self, descriptors: float) -> Held:
+        """What the server holds once no call's child is left, and at most so many descriptors."""
         return self._until(
-            lambda now: now[:3] == (descriptors or now.descriptors, _PROCESSES, _PROCESSES),
+            lambda now: now.descriptors <= descriptors and now[1:3] == (_THREADS, _PROCESSES),
         )
 
     def _until(self, wanted: Callable[[Held], bool]) -> Held:
@@ -269,10 +273,11 @@ def run(calls: int, place: Path, judge: Judge = json.loads) -> tuple[Held, Held]
     client = Client(build_home(place), judge)
     try:
         client.meet(place)
-        descriptors, held_then = client.rest(None).descriptors, []
+        descriptors, held_then = client.rest(math.inf).descriptors, []
         for part in range(10):
             client.call(calls * (part + 1) // 10 - calls * part // 10)
             held_then.append(client.rest(descriptors))
+            descriptors = held_then[-1].descriptors
             grown = held_then[-1].bytes - held_then[0].bytes
             if grown > MORE_BYTES:
                 raise Fault(f"memory grew by {grown} bytes in {part} tenths of the calls")

@@ -1,6 +1,7 @@
 """The serving process: one loop over input, output and a wake-up, one thread per call.
 
-The loop owns every descriptor and all state; a call's thread runs the call and hands its line back through the wake-up.
+The loop owns every descriptor and all state; a call's thread, one of a crew, runs the call and hands its line back
+through the wake-up.
 Nothing else may write to the protocol's output: `claim_stdio` moves it to a private descriptor before anything runs,
 and descriptor 1 leads to standard error from then on. {M03}
 
@@ -25,7 +26,9 @@ import os
 import select
 import signal
 import time
+from functools import partial
 
+from rukh.mcp.crew import Crew
 from rukh.mcp.session import Session
 from rukh.values.errors import RukhError
 from rukh.values.registry import (
@@ -157,6 +160,7 @@ class _Loop:
         self._stdin = stdin
         self._stdout = stdout
         self._clock = clock
+        self._crew = Crew(concurrency)
         self._session = Session(adapter, self._start, concurrency=concurrency)
         self._done: list[Call] = []
         self._signals: list[int] = []
@@ -192,21 +196,20 @@ class _Loop:
         if self._stdout >= 0:
             os.set_blocking(self._stdout, self._was_blocking)
         self._close_transport()
+        self._crew.dismiss()
         del self.wake
 
     def _start(self, call: Call) -> bool:
         under_way = _thread.allocate_lock()
         under_way.acquire()
         call.cancel.launched = under_way.release
-        try:
-            _thread.start_new_thread(self._work, (call, under_way, self.wake))
-        except RuntimeError:  # no thread to be had: the same as no room
-            return False
+        if not self._crew.start(partial(self._work, call, under_way, self.wake)):
+            return False  # no thread to be had: the same as no room
         under_way.acquire(timeout=_HEAD_START)
         return True
 
     def _work(self, call: Call, under_way: _thread.LockType, wake: _Wake) -> None:
-        """The body of a call's thread. What it did not foresee goes to standard error and still frees its place."""
+        """What a call's thread does. What it did not foresee goes to standard error and still frees its place."""
         try:
             call.line = self._adapter.invoke(call.resolved, call.cancel)
         finally:
