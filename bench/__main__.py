@@ -176,7 +176,7 @@ FIGURES: dict[str, tuple[Callable[[Bench, int], Figure], int]] = {
     "check-200": (Bench.wide_check, 20),
     "completion": (Bench.completion, 40),
     "publication": (Bench.publication, 5),
-    "mcp-16": (Bench.mcp_16, 40),
+    "mcp-16": (Bench.mcp_16, 150),
     "mcp-page": (Bench.mcp_page, 400),
     "mcp-memory": (Bench.mcp_memory, 5),
 }

@@ -48,6 +48,7 @@ def serve(context: Context, endpoint: str) -> int:
     stdin, stdout = claim_stdio()
     spawner = Spawner.start(one_call=False)
     store = Store(home)
+    host = Host(store, spawner, keep=True)
     try:
         attached = attach(store, endpoint, context.name)
         settle_records(store)
@@ -56,7 +57,7 @@ def serve(context: Context, endpoint: str) -> int:
             active.profile["limits"].get("concurrency", LIMIT_CONCURRENCY) if active else LIMIT_CONCURRENCY
         )
         adapter = Adapter(
-            EndpointHost(Host(store, spawner), attached),
+            EndpointHost(host, attached),
             attached.binding,
             name=context.name,
             version=context.version,
@@ -73,4 +74,5 @@ def serve(context: Context, endpoint: str) -> int:
         return context.status(status)
     finally:
         spawner.close()
+        host.close()
         store.close()

@@ -15,7 +15,8 @@ from rukh.contract.envelope import envelope, reason
 from rukh.contract.parameters import bind
 from rukh.contract.policy import decide, granted_environment, passthrough_granted
 from rukh.host.invoker import run
-from rukh.host.launch import make_work_dir, plan_launch, remove_work_dir
+from rukh.host.launch import plan_launch
+from rukh.host.workdirs import WorkDirs
 from rukh.store.calls import Kept, Moved, Pinned, new_invocation
 from rukh.values.canonical import canonical
 from rukh.values.errors import RukhError
@@ -110,12 +111,20 @@ class Call:
 
 
 class Host:
-    """Runs calls of one home; usable from many threads at once. Without a spawner it runs no managed command."""
+    """Runs calls of one home; usable from many threads at once. Without a spawner it runs no managed command.
 
-    def __init__(self, store: Store, spawner: Spawner | None) -> None:
+    One that is to run many calls may `keep` what it makes for them, and then is closed behind the last one.
+    """
+
+    def __init__(self, store: Store, spawner: Spawner | None, *, keep: bool = False) -> None:
         self.store = store
         self._spawner = spawner
         self._user_home = os.path.expanduser("~")
+        self._directories = WorkDirs(store.home, store.holder, keep=keep)
+
+    def close(self) -> None:
+        """Give back what was kept for later calls."""
+        self._directories.close()
 
     def invoke(self, call: Call, streams: Streams, cancel: Cancel) -> Finished:
         """The committed outcome of `call`.
@@ -205,9 +214,10 @@ class Host:
     def _execute(self, launch: Launch, call: Call, bound: Bound, streams: Streams, cancel: Cancel) -> Report:
         if self._spawner is None:
             raise ValueError("a host without a spawner runs nothing")
-        make_work_dir(launch.cwd)
+        self._directories.make(launch.cwd)
+        left = True
         try:
-            return run(
+            report = run(
                 self._spawner,
                 launch,
                 execute={
@@ -221,8 +231,10 @@ class Host:
                 cancel=cancel,
                 result_bytes=call.active.profile["limits"].get("resultBytes", LIMIT_RESULT_BYTES),
             )
+            left = report.survivors != 0
+            return report
         finally:
-            remove_work_dir(launch.cwd)
+            self._directories.remove(launch.cwd, left=left)
 
     def _commit(self, invocation: str, call: Call, report: Report | Ended) -> Finished:
         document = envelope(

@@ -1,4 +1,4 @@
-"""What is started for a command, with which environment, in which directory.
+"""What is started for a command, and with which environment.
 
 | runtime | what runs                                                                                       |
 |---------|-------------------------------------------------------------------------------------------------|
@@ -21,7 +21,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import stat
 import sys
 import time
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 BASE_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 # Isolated, without site packages, UTF-8 whatever LANG says.
 _PYTHON_OPTIONS = ("-I", "-S", "-X", "utf8")
-_PRIVATE = 0o700
 _NODE_SECONDS = 5.0  # it answers in 50 ms
 _ANSWER_BYTES = 256
 _KEPT_BYTES = 8192  # a path and five numbers
@@ -215,78 +213,3 @@ def _heard(reader: int) -> bytes:
             return answer
         answer += data
     return b""
-
-
-def make_work_dir(path: str) -> None:
-    """Make the private working directory of a call.
-
-    One that cannot be made is not reported here: the start then fails at the step `directory`, as an attempt that
-    failed, and the call has its outcome. RK-EXEC-022
-    """
-    try:
-        os.mkdir(path, _PRIVATE)
-    except OSError:
-        pass
-
-
-def remove_work_dir(path: str) -> bool:
-    """Remove it with all that the child left in it, and follow no link; false when something could not be removed.
-
-    A child may also have put something else in its place, such as a link: then that goes, and nothing behind it.
-    """
-    try:
-        os.rmdir(path)
-    except NotADirectoryError:
-        return _unlinked(path)
-    except OSError:
-        return _remove_tree(path)
-    return True
-
-
-def _unlinked(path: str) -> bool:
-    try:
-        os.unlink(path)
-    except OSError:
-        return False
-    return True
-
-
-def _remove_tree(path: str) -> bool:
-    """Bottom up, without recursion: a child may nest deeper than the interpreter's stack."""
-    pending = [path]
-    while pending:
-        directory = pending[-1]
-        try:
-            inside = _empty_but_directories(directory)
-            if not inside:
-                os.rmdir(directory)
-                pending.pop()
-            pending += inside
-        except FileNotFoundError:
-            pending.pop()
-        except OSError:
-            return False
-    return True
-
-
-def _empty_but_directories(directory: str) -> list[str]:
-    """Unlink what is no directory; gives the directories. One that its maker closed is opened again first.
-
-    Raises OSError for a link: whoever still runs may put one in the place of a directory at any moment.
-    """
-    if not stat.S_ISLNK(os.lstat(directory).st_mode) and not os.access(
-        directory, os.R_OK | os.W_OK | os.X_OK
-    ):
-        os.chmod(directory, _PRIVATE)
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    inside = []
-    try:
-        with os.scandir(descriptor) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    inside.append(os.path.join(directory, entry.name))
-                else:
-                    os.unlink(entry.name, dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
-    return inside

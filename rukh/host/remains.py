@@ -16,8 +16,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from rukh.host.workdirs import KEPT, PREFIX
 from rukh.machines.publication import COLLECTABLE
 from rukh.store.collection import standing
+from rukh.store.holders import is_alive
 from rukh.store.home import Home
 
 # A statement and its values give rows.
@@ -28,7 +30,7 @@ _INVOCATION = re.compile("inv_[0-9A-Za-z_]+", re.ASCII)
 _OWN = {
     "releases": (),
     "cache": ("node-version",),
-    "run": ("inv_",),
+    "run": ("inv_", PREFIX),
     "locks": ("hold_", "gate", "lock", "releases"),
 }
 PARTS = tuple(_OWN)
@@ -45,9 +47,12 @@ def stale_staging(home: Home) -> list[str]:
 
 
 def stale_directories(home: Home, rows: Rows) -> list[str]:
-    """Working directories of calls that are over: a call has its record before it has its directory."""
-    names = [name for name in home.names("run") if name.startswith("inv_")]
-    return [name for name in names if not (_INVOCATION.fullmatch(name) and _goes_on(rows, name))]
+    """Working directories of calls that are over, and what the dead kept for later ones.
+
+    A call has its record before it has its directory.
+    """
+    names = [name for name in home.names("run") if name.startswith(_OWN["run"])]
+    return [name for name in names if not (_is_kept(home, name) or _is_in_use(rows, name))]
 
 
 def stray_trees(home: Home, rows: Rows) -> list[str]:
@@ -98,6 +103,15 @@ def _is_held(path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def _is_kept(home: Home, name: str) -> bool:
+    kept = KEPT.fullmatch(name)
+    return bool(kept and is_alive(home, kept[1]))
+
+
+def _is_in_use(rows: Rows, name: str) -> bool:
+    return bool(_INVOCATION.fullmatch(name) and _goes_on(rows, name))
 
 
 def _goes_on(rows: Rows, invocation: str) -> bool:

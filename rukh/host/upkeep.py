@@ -23,10 +23,10 @@ from typing import Any
 from rukh.contract.candidate import Candidate, build_candidate, check_namespaces_kept
 from rukh.contract.difference import difference
 from rukh.contract.policy import ALLOWED, LOCAL_USER, decide
-from rukh.host.launch import remove_work_dir
 from rukh.host.ledger import StoreLedger, committed
 from rukh.host.remains import stale_directories, stray_trees, trees
 from rukh.host.settling import lost_envelope
+from rukh.host.workdirs import remove_work_dir
 from rukh.machines.publication import COLLECTABLE
 from rukh.machines.steps import ADMIT, CHECK, COLLECT, SWEEP, VERIFY, WAIT, Observe, unobserved
 from rukh.sources.consent import BY_ROLLBACK, Record, note

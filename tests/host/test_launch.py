@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,8 @@ from typing import Any
 import pytest
 
 from rukh.host import launch
-from rukh.host.launch import bootstrap_path, make_work_dir, plan_launch, remove_work_dir
+from rukh.host.launch import bootstrap_path, plan_launch
 from rukh.values.errors import RukhError
-from tests.support.children import called, scripted, verdict
 
 PYTHON = {"runtime": {"kind": "python"}, "mapping": {"kind": "managed", "entry": "notes:add"}}
 NATIVE = {"runtime": {"kind": "native"}, "mapping": {"kind": "managed", "entry": ["bin/notes", "--managed"]}}
@@ -196,87 +193,3 @@ def test_node_is_asked_with_the_environment_of_a_child(node: Node, monkeypatch: 
     node.says('[ -z "$NODE_OPTIONS" ] && [ "$1" = --version ] && echo v20.11.1')
 
     assert ["/r/main.mjs"] == node.plan(">=20").argv[1:]
-
-
-@pytest.mark.requirement("RK-EXEC-022")
-def test_the_working_directory_is_private_and_removed_with_all_that_is_in_it(tmp_path: Path) -> None:
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").write_text("x")
-    make_work_dir(str(work))
-    assert 0o700 == stat.S_IMODE(work.stat().st_mode)
-    deep = work.joinpath(*"abcdefghij" * 5)
-    deep.mkdir(parents=True)
-    (deep / "file").write_text("x")
-    os.symlink(outside, work / "link")
-    os.mkfifo(work / "fifo")
-    (work / "closed").mkdir()
-    (work / "closed" / "file").write_text("x")
-    (work / "closed").chmod(0)
-
-    assert remove_work_dir(str(work))
-    assert not work.exists()
-    assert "x" == (outside / "kept").read_text()
-
-
-@pytest.mark.requirement("RK-EXEC-022", "RK-STORE-018")
-@pytest.mark.parametrize("kind", ["a link to a directory", "a link to nothing", "a file", "a fifo"])
-def test_what_was_put_in_its_place_goes_and_nothing_behind_it(tmp_path: Path, kind: str) -> None:
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    outside.mkdir(mode=0o500)
-    (tmp_path / "kept").write_text("x")
-    os.symlink(tmp_path / "kept", outside / "link")
-    if kind == "a file":
-        work.write_text("x")
-    elif kind == "a fifo":
-        os.mkfifo(work)
-    else:
-        work.symlink_to(outside if "directory" in kind else tmp_path / "nothing")
-
-    assert remove_work_dir(str(work))
-    assert not os.path.lexists(work)
-    assert (0o500, ["link"]) == (stat.S_IMODE(outside.stat().st_mode), os.listdir(outside))
-    outside.chmod(0o700)
-
-
-@pytest.mark.requirement("RK-EXEC-022", "RK-STORE-018")
-def test_a_link_that_comes_while_it_is_removed_is_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work, outside = tmp_path / "work", tmp_path / "outside"
-    (work / "inside").mkdir(parents=True)
-    outside.mkdir()
-    (outside / "kept").write_text("x")
-    emptied = launch._empty_but_directories
-
-    def swapped(directory: str) -> list[str]:
-        found = emptied(directory)
-        if found:
-            (work / "inside").rmdir()
-            (work / "inside").symlink_to(outside)
-        return found
-
-    monkeypatch.setattr(launch, "_empty_but_directories", swapped)
-    assert not remove_work_dir(str(work))
-    assert ["kept"] == os.listdir(outside)
-
-
-@pytest.mark.requirement("RK-EXEC-022")
-def test_what_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert remove_work_dir(str(tmp_path / "gone"))
-    file = tmp_path / "file"
-    file.write_text("x")
-
-    def refused(_path: str) -> None:
-        raise PermissionError(1, "no")
-
-    monkeypatch.setattr(os, "unlink", refused)
-    assert not remove_work_dir(str(file))
-
-
-@pytest.mark.requirement("RK-EXEC-022", "RK-EXEC-010")
-def test_a_directory_that_cannot_be_made_makes_the_start_fail(tmp_path: Path) -> None:
-    work = tmp_path / "no" / "work"
-    make_work_dir(str(work))
-
-    assert ("execution_failed", "spawn_failed") == verdict(called(scripted("", work)))

@@ -79,6 +79,28 @@ def invoke(store: Store, made: Call) -> Any:
     return Host(store, SPAWNER).invoke(made, Streams.drained(100), Cancel())
 
 
+@pytest.mark.requirement("RK-EXEC-037")
+@pytest.mark.parametrize("end", ["over", "something is left", "a fault of ours"])
+def test_a_serving_host_keeps_a_directory_only_where_all_of_its_call_is_over(
+    store: Store, runs: Runs, end: str
+) -> None:
+    def fault() -> None:
+        raise MemoryError
+
+    runs.survivors = int(end == "something is left")
+    if end == "a fault of ours":
+        runs.before = fault
+    host = Host(store, SPAWNER, keep=True)
+    try:
+        host.invoke(call(store, words="x"), Streams.drained(100), Cancel())
+    except MemoryError:
+        assert end == "a fault of ours"
+    left = os.listdir(store.home.at("run"))
+    assert [name.startswith("kept_") for name in left] == [True] * (end == "over")
+    host.close()
+    assert os.listdir(store.home.at("run")) == []
+
+
 @pytest.mark.requirement("RK-CAPT-005", "RK-CAPT-008")
 @pytest.mark.parametrize("survivors", [0, 1])
 def test_only_a_confirmed_cleanup_ends_the_reference_of_a_call(

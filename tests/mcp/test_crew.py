@@ -62,9 +62,14 @@ def _crew(most: int) -> tuple[Crew, Idle]:
 def test_work_that_meets_has_a_thread_each_and_the_next_work_takes_an_idle_one() -> None:
     crew, idle = _crew(16)
     work = Work()
+    assert crew.start(work)
+    first = work.begun()
+    work.let()
+    idle.wait(1)
     assert [crew.start(work) for _ in range(3)] == [True] * 3
     made = work.begun(3)
     assert len({*made, threading.get_ident()}) == 4
+    assert set(first) < set(made)
     for count in (2, 3, 1):
         work.let(3)
         idle.wait(3)

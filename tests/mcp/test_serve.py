@@ -281,6 +281,28 @@ def test_what_no_call_should_wait_for_is_done_behind_the_answer_of_each(calls: i
     os.close(client_in)
 
 
+@pytest.mark.requirement("RK-MCP-035")
+@pytest.mark.parametrize("had", [True, False])
+def test_a_call_for_which_no_thread_is_to_be_had_is_busy(had: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> int:
+        raise RuntimeError("can't start new thread")
+
+    if not had:
+        monkeypatch.setattr(_thread, "start_new_thread", none)
+    stdin, client_out = os.pipe()
+    client_in, stdout = os.pipe()
+    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
+    os.write(client_out, line(request("tools/call", 1, name=name, arguments={})))
+    os.close(client_out)
+    try:
+        status = serve_stdio(Adapter(FakePort(), BINDING, name="rukh", version="0.1.0"), stdin, stdout)
+    finally:
+        gc.unfreeze()
+    answer = sent(os.read(client_in, 1 << 16), "tools/call")
+    os.close(client_in)
+    assert (status, answer.get("error", {}).get("data")) == (0, None if had else {"code": "busy"})
+
+
 class Marking(FakePort):
     """Leaves a mark in each thread that invokes; `gone` says that one of these is no more."""
 

@@ -17,8 +17,8 @@ from rukh.contract.descriptor import check
 from rukh.contract.policy import LOCAL_USER
 from rukh.contract.profile import read_owner_profile
 from rukh.contract.projection import export_refusal
-from rukh.host.launch import remove_work_dir
 from rukh.host.ledger import StoreLedger, apply_owner_part
+from rukh.host.workdirs import remove_work_dir
 from rukh.mcp.endpoint import binding_of
 from rukh.sources.catalog import build_catalog
 from rukh.sources.consent import Consent
