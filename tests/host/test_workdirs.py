@@ -138,10 +138,20 @@ def test_what_was_left_as_it_was_made_is_used_again_and_never_twice_at_once(
         assert is_as_made(_at(store, one))
         kept.remove(_at(store, one), left=False)
     assert len(_in_run(store)) == 2
-    kept.make(_at(store, 4))
+    numbers = {entry.stat().st_ino for entry in os.scandir(store.home.at("run"))}
+    for one in (4, 5):
+        kept.make(_at(store, one))
+    assert {os.stat(_at(store, one)).st_ino for one in (4, 5)} == numbers
+    for one in (4, 5):
+        kept.remove(_at(store, one), left=False)
+    kept.make(_at(store, 6))
+    kept.make(_at(store, 7))
+    kept.make(_at(store, 8))
+    for one in (6, 7):
+        kept.remove(_at(store, one), left=False)
     kept.close()
-    assert _in_run(store) == ["inv_4"]
-    kept.remove(_at(store, 4), left=False)
+    assert _in_run(store) == ["inv_8"]
+    kept.remove(_at(store, 8), left=False)
     assert _in_run(store) == []
 
 
@@ -155,8 +165,11 @@ def test_a_host_that_keeps_nothing_removes_it(store: Store) -> None:
 
 
 def _replaced(path: str) -> None:
+    """By a link to what would be fine in its place."""
     os.rmdir(path)
-    os.symlink("/", path)
+    other = os.path.join(os.path.dirname(os.path.dirname(path)), "other")
+    make_work_dir(other)
+    os.symlink(other, path)
 
 
 CHANGES = {
@@ -165,7 +178,6 @@ CHANGES = {
     "others may enter": lambda path: os.chmod(path, 0o711),
     "its owner may not write": lambda path: os.chmod(path, 0o500),
     "a sticky bit": lambda path: os.chmod(path, 0o1700),
-    "an attribute": lambda path: os.setxattr(path, "user.note", b"x"),
     "it is gone": os.rmdir,
     "a link in its place": _replaced,
 }
@@ -177,11 +189,27 @@ def test_what_a_child_changed_is_never_given_to_another(store: Store, kept: Work
     kept.make(_at(store, 1))
     assert is_as_made(_at(store, 1))
     CHANGES[name](_at(store, 1))
+    descriptors = os.listdir("/proc/self/fd")
     assert not is_as_made(_at(store, 1))
+    assert os.listdir("/proc/self/fd") == descriptors
     kept.remove(_at(store, 1), left=False)
     assert _in_run(store) == []
     kept.make(_at(store, 2))
     assert is_as_made(_at(store, 2))
+
+
+@pytest.mark.requirement("RK-EXEC-037")
+@pytest.mark.parametrize(
+    ("attribute", "stays"),
+    [("user.note", False), ("system.posix_acl_default", False), ("security.selinux", True)],
+)
+def test_an_attribute_that_a_user_may_set_is_a_change(
+    store: Store, kept: WorkDirs, monkeypatch: pytest.MonkeyPatch, attribute: str, stays: bool
+) -> None:
+    kept.make(_at(store, 1))
+    monkeypatch.setattr(os, "listxattr", lambda _descriptor: [attribute])
+    kept.remove(_at(store, 1), left=False)
+    assert len(_in_run(store)) == int(stays)
 
 
 @pytest.mark.requirement("RK-EXEC-037")
