@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import sys
@@ -18,8 +17,7 @@ from bench.peer import META, Peer, ServerFailed
 HERE = Path(__file__).resolve().parent
 AT_ONCE = 16
 MANY, SOME = 10_000, 1_000
-# Odd, because who goes first changes each round: each server must go first as often as second.
-_SERVERS = 5
+_PAIRS = 5
 _A_PACKAGE = 500  # commands; a package may have 512
 
 
@@ -123,25 +121,27 @@ def _wide(name: str, count: int) -> dict[str, Any]:
 def mcp_16(home: BenchHome, child: Mapping[str, Any], tools: Path, rounds: int) -> Figure:
     """Seconds until sixteen calls that were sent together are answered; `child` is what Rukh starts for `c00`.
 
-    Two servers of one kind differ by some hundredths from their start to their end, so that several of each take turns.
+    Two servers of one kind differ by some hundredths from their start to their end. So several pairs are measured, one
+    pair after the other: servers of one home that take turns would read again what the others wrote.
     """
     words = tools.with_name("child.json")
     words.write_text(json.dumps({**child, "command": "c00"}), encoding="utf-8")
-    baseline = os.fspath(HERE / "baseline_mcp_child.py")
+    stock = [sys.executable, os.fspath(HERE / "baseline_mcp_child.py"), os.fspath(tools), os.fspath(words)]
     name = next(tool["name"] for tool in json.loads(tools.read_bytes()) if "c00__" in tool["name"])
     given = {"name": name, "arguments": {"title": "Milk", "tags": ["shop", "now"]}}
-    ours = [Burst([RUKH, "mcp", "serve", "--endpoint", ENDPOINT], home.env) for _ in range(_SERVERS)]
-    stock = [sys.executable, baseline, os.fspath(tools), os.fspath(words)]
-    theirs = [Burst(stock, home.env) for _ in range(_SERVERS)]
 
-    def sample(servers: list[Burst]) -> Callable[[], float]:
-        turns = itertools.cycle(servers)
-        return _timed(lambda: next(turns).burst(AT_ONCE, given))
+    def sample(server: Burst) -> Callable[[], float]:
+        return _timed(lambda: server.burst(AT_ONCE, given))
 
-    samples = interleaved(sample(ours), sample(theirs), rounds, warm_up=3 * _SERVERS)
-    for server in (*ours, *theirs):
-        server.close()
-    return Figure("mcp-16", "stock low-level mcp stdio server, same child, 16 calls at once", 1, *samples)
+    ours: tuple[float, ...] = ()
+    theirs: tuple[float, ...] = ()
+    for _ in range(_PAIRS):
+        pair = Burst([RUKH, "mcp", "serve", "--endpoint", ENDPOINT], home.env), Burst(stock, home.env)
+        taken = interleaved(sample(pair[0]), sample(pair[1]), max(1, rounds // _PAIRS), warm_up=3)
+        ours, theirs = ours + taken[0], theirs + taken[1]
+        for server in pair:
+            server.close()
+    return Figure("mcp-16", "stock low-level mcp stdio server, same child, 16 calls at once", 1, ours, theirs)
 
 
 def mcp_page(base: Path, rounds: int) -> Figure:
