@@ -120,7 +120,7 @@ class Host:
         self.store = store
         self._spawner = spawner
         self._user_home = os.path.expanduser("~")
-        self._directories = WorkDirs(store.home, store.holder, keep=keep)
+        self._directories = WorkDirs(keep=keep)
 
     def close(self) -> None:
         """Give back what was kept for later calls."""

@@ -16,7 +16,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from rukh.host.workdirs import KEPT, PREFIX
 from rukh.machines.publication import COLLECTABLE
 from rukh.store.collection import standing
 from rukh.store.holders import is_alive
@@ -30,7 +29,7 @@ _INVOCATION = re.compile("inv_[0-9A-Za-z_]+", re.ASCII)
 _OWN = {
     "releases": (),
     "cache": ("node-version",),
-    "run": ("inv_", PREFIX),
+    "run": ("inv_",),
     "locks": ("hold_", "gate", "lock", "releases"),
 }
 PARTS = tuple(_OWN)
@@ -47,12 +46,12 @@ def stale_staging(home: Home) -> list[str]:
 
 
 def stale_directories(home: Home, rows: Rows) -> list[str]:
-    """Working directories of calls that are over, and what the dead kept for later ones.
+    """Working directories of calls that are over and whose host is dead: a living one may keep them for later calls.
 
     A call has its record before it has its directory.
     """
-    names = [name for name in home.names("run") if name.startswith(_OWN["run"])]
-    return [name for name in names if not (_is_kept(home, name) or _is_in_use(rows, name))]
+    names = [name for name in home.names("run") if name.startswith("inv_")]
+    return [name for name in names if not (_INVOCATION.fullmatch(name) and _is_in_use(home, rows, name))]
 
 
 def stray_trees(home: Home, rows: Rows) -> list[str]:
@@ -105,19 +104,10 @@ def _is_held(path: str) -> bool:
     return False
 
 
-def _is_kept(home: Home, name: str) -> bool:
-    kept = KEPT.fullmatch(name)
-    return bool(kept and is_alive(home, kept[1]))
-
-
-def _is_in_use(rows: Rows, name: str) -> bool:
-    return bool(_INVOCATION.fullmatch(name) and _goes_on(rows, name))
-
-
-def _goes_on(rows: Rows, invocation: str) -> bool:
+def _is_in_use(home: Home, rows: Rows, invocation: str) -> bool:
     found = rows(
-        "SELECT outcome IS NULL OR EXISTS (SELECT 1 FROM reference WHERE invocation = id) FROM invocation "
-        "WHERE id = ?",
+        "SELECT outcome IS NULL OR EXISTS (SELECT 1 FROM reference WHERE invocation = id), holder "
+        "FROM invocation WHERE id = ?",
         (invocation,),
     )
-    return bool(found and found[0][0])
+    return any(goes_on or (holder and is_alive(home, holder)) for goes_on, holder in found)

@@ -1,27 +1,19 @@
 """The working directory of a call: private and empty when its child starts, and nothing of the child left when it ends.
 
 Where a host serves many calls, a directory that a child left as it was is given to a later call: to make one and to
-take it away again costs more than all else that is written for the call. It then has a name that tells whose it is.
+take it away again costs more than all else that is written for the call. Until then it has the name of the call that
+left it.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from rukh.store.holders import Holder
-    from rukh.store.home import Home
 
 _PRIVATE = 0o700
 _MADE = stat.S_IFDIR | _PRIVATE
 # What any user may hang onto a directory of theirs: more rights for others, and whatever they like.
 _ATTRIBUTES = ("system.", "user.")
-PREFIX = "kept_"
-# The name of a kept directory: its holder, and the call that had it last.
-KEPT = re.compile(f"{PREFIX}(hold_[0-9A-Za-z]+)_inv_[0-9A-Za-z_]+", re.ASCII)
 
 
 class WorkDirs:
@@ -30,9 +22,7 @@ class WorkDirs:
     There are never more than calls that were under way at the same time. RK-EXEC-037
     """
 
-    def __init__(self, home: Home, holder: Holder, *, keep: bool = False) -> None:
-        self._home = home
-        self._holder = holder
+    def __init__(self, *, keep: bool = False) -> None:
         self._keep = keep
         self._kept: list[str] = []
 
@@ -45,24 +35,16 @@ class WorkDirs:
 
     def remove(self, path: str, *, left: bool) -> None:
         """Take the directory away with all that is in it. `left`: something of its call may still be running."""
-        if self._keep and not left and is_as_made(path) and self._put_aside(path):
-            return
-        remove_work_dir(path)
+        if self._keep and not left and is_as_made(path):
+            self._kept.append(path)
+        else:
+            remove_work_dir(path)
 
     def close(self) -> None:
         """Take away what is kept, and keep no more."""
         self._keep = False
         while self._kept:
             remove_work_dir(self._kept.pop())
-
-    def _put_aside(self, path: str) -> bool:
-        kept = self._home.at("run", f"{PREFIX}{self._holder.id}_{os.path.basename(path)}")
-        try:
-            os.rename(path, kept)
-        except OSError:
-            return False
-        self._kept.append(kept)
-        return True
 
 
 def is_as_made(path: str) -> bool:

@@ -79,9 +79,6 @@ DAMAGE: dict[str, Damage] = {
     "a dead lock": (lambda sick: sick.at("locks", "hold_x").touch(), "RKU006", "locks/hold_x", True),
     "a left staging directory": (lambda sick: sick.at("staging", "op_x").mkdir(), "RKU006", "staging/op_x", True),
     "a file in staging": (lambda sick: sick.at("staging", "x").touch(), "RKU006", "staging/x", True),
-    "a directory that the dead kept": (
-        lambda sick: sick.at("run", "kept_hold_gone_inv_x").mkdir(), "RKU006", "run/kept_hold_gone_inv_x", True,
-    ),
     "a left working directory": (lambda sick: sick.at("run", "inv_x").mkdir(), "RKU006", "run/inv_x", True),
     "a tree without a record": (lambda sick: sick.at("releases", TREE).mkdir(), "RKU007", f"releases/{TREE}", True),
     "a file among the trees": (lambda sick: sick.at("releases", TREE).touch(), "RKU007", f"releases/{TREE}", True),
@@ -219,14 +216,16 @@ def test_what_belongs_to_the_living_is_neither_found_nor_touched(sick: Sick) -> 
             _CALL.replace("hold_gone", holder),
         )
         sick.at("run", "inv_left").mkdir()
-        sick.at("run", f"kept_{holder}_inv_x").mkdir()
+        sick.execute(_CALL.replace("hold_gone", holder).replace("inv_left", "inv_done"))
+        sick.execute("UPDATE invocation SET outcome = 'succeeded' WHERE id = 'inv_done'")
+        sick.at("run", "inv_done").mkdir()
         with Stage(sick.home, "op_living"):
             # A tree is in its place before its record is: whoever moved it holds the stage.
             sick.at("releases", TREE).mkdir()
             assert [] == examine(sick.path)
             assert ([], []) == ((came_to := fix(sick.path)).mended, came_to.left)
             assert sick.at("staging", "op_living").exists() and sick.at("releases", TREE).exists()
-            assert sick.at("run", f"kept_{holder}_inv_x").exists()
+            assert sick.at("run", "inv_done").exists()
         assert ["RKU007"] == sick.rules()
     # The directory of the call that is not settled stays; the other one is nobody's now.
     assert {"RKU005", "RKU006", "RKU007"} == set(sick.rules())
