@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rukh.host.workdirs import is_as_made
 from tests.support.frames import BY_NAME, CASES, CHILD, PACKAGE, REFUSED, command_id, commands
 from tests.support.homes import InstalledHome
 from tests.support.rawmcp import RawClient
@@ -102,4 +104,5 @@ def test_nothing_is_left_of_the_children(home: InstalledHome, server: RawClient)
     """References go with confirmed cleanup, so that none is left when all that was started has been ended."""
     assert server.request("server/discover")["result"]["supportedVersions"] == ["2026-07-28"]
     assert rows(home, "SELECT count(*) FROM reference") == [(0,)]
-    assert list(Path(home.path, "run").glob("inv_*")) == []
+    kept = [os.fspath(place) for place in Path(home.path, "run").glob("inv_*")]
+    assert len(kept) <= 1 and all(map(is_as_made, kept))  # one call at a time, and clean for the next one
