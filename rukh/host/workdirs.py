@@ -28,9 +28,7 @@ class WorkDirs:
 
     def make(self, path: str) -> None:
         """Have an empty private directory at `path`; see `make_work_dir` for one that cannot be had."""
-        try:
-            os.rename(self._kept.pop(), path)
-        except (IndexError, OSError):  # none is kept, or somebody took it away
+        if not self._take(path):
             make_work_dir(path)
 
     def remove(self, path: str, *, left: bool) -> None:
@@ -45,6 +43,21 @@ class WorkDirs:
         self._keep = False
         while self._kept:
             remove_work_dir(self._kept.pop())
+
+    def _take(self, path: str) -> bool:
+        """Give a kept directory the name `path`. What lies in a home can be reached by any program of its user."""
+        try:
+            kept = self._kept.pop()
+        except IndexError:
+            return False
+        try:
+            if is_as_made(kept):
+                os.rename(kept, path)
+                return True
+        except OSError:
+            pass  # it is made anew, and whether that works the start tells
+        remove_work_dir(kept)
+        return False
 
 
 def is_as_made(path: str) -> bool:

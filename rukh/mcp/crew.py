@@ -12,15 +12,9 @@ if TYPE_CHECKING:
 
 
 class Crew:
-    """At most so many threads, made when they are needed. One party starts and dismisses; it is not locked for more.
+    """At most `most` threads, made when they are needed. One party starts and dismisses; it is not locked for more.
 
-    >>> crew = Crew(1)
-    >>> done = SimpleQueue()
-    >>> crew.start(lambda: done.put("once")), crew.start(lambda: done.put("again"))
-    (True, True)
-    >>> done.get(), done.get()
-    ('once', 'again')
-    >>> crew.dismiss()
+    RK-MCP-046
     """
 
     def __init__(self, most: int) -> None:

@@ -1,9 +1,8 @@
 """The serving process: one loop over input, output and a wake-up, one thread per call.
 
 The loop owns every descriptor and all state; a call's thread, one of a crew, runs the call and hands its line back
-through the wake-up.
-Nothing else may write to the protocol's output: `claim_stdio` moves it to a private descriptor before anything runs,
-and descriptor 1 leads to standard error from then on. {M03}
+through the wake-up. Nothing else may write to the protocol's output: `claim_stdio` moves it to a private descriptor
+before anything runs, and descriptor 1 leads to standard error from then on. {M03}
 
 How a connection ends, and the status of the process:
 

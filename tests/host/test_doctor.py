@@ -207,6 +207,16 @@ def test_what_was_hidden_is_mended_in_its_turn(sick: Sick) -> None:
     assert [] == came_to.left
 
 
+@pytest.mark.requirement("RK-DOC-010", "RK-PUB-029")
+def test_the_directory_of_a_dead_call_goes_behind_the_call_and_not_before(sick: Sick) -> None:
+    sick.execute(_CALL)
+    sick.at("run", "inv_left").mkdir()
+    assert ["RKU005"] == sick.rules()
+    came_to = fix(sick.path)
+    assert ["RKU005", "RKU006"] == [one.rule for one in came_to.mended]
+    assert ([], False) == (came_to.left, sick.at("run", "inv_left").exists())
+
+
 @pytest.mark.requirement("RK-DOC-004")
 def test_what_belongs_to_the_living_is_neither_found_nor_touched(sick: Sick) -> None:
     with opened(sick) as store:

@@ -184,6 +184,32 @@ CHANGES = {
 
 @pytest.mark.requirement("RK-EXEC-037")
 @pytest.mark.parametrize("name", CHANGES)
+def test_what_was_changed_while_it_was_kept_is_never_given(store: Store, kept: WorkDirs, name: str) -> None:
+    kept.make(_at(store, 1))
+    kept.remove(_at(store, 1), left=False)
+    CHANGES[name](_at(store, 1))
+    kept.make(_at(store, 2))
+    assert is_as_made(_at(store, 2))
+    assert _in_run(store) == ["inv_2"]
+
+
+@pytest.mark.requirement("RK-EXEC-037")
+def test_one_that_cannot_be_renamed_goes_and_another_is_made(
+    store: Store, kept: WorkDirs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_paths: str) -> None:
+        raise OSError(28, "no space")
+
+    kept.make(_at(store, 1))
+    kept.remove(_at(store, 1), left=False)
+    monkeypatch.setattr(os, "rename", refused)
+    kept.make(_at(store, 2))
+    assert is_as_made(_at(store, 2))
+    assert _in_run(store) == ["inv_2"]
+
+
+@pytest.mark.requirement("RK-EXEC-037")
+@pytest.mark.parametrize("name", CHANGES)
 def test_what_a_child_changed_is_never_given_to_another(store: Store, kept: WorkDirs, name: str) -> None:
     kept.make(_at(store, 1))
     assert is_as_made(_at(store, 1))
@@ -242,12 +268,3 @@ def test_where_a_process_of_the_call_may_be_left_the_directory_is_removed(
     kept.make(_at(store, 1))
     kept.remove(_at(store, 1), left=True)
     assert _in_run(store) == []
-
-
-@pytest.mark.requirement("RK-EXEC-037")
-def test_a_kept_directory_that_somebody_took_away_is_made_anew(store: Store, kept: WorkDirs) -> None:
-    kept.make(_at(store, 1))
-    kept.remove(_at(store, 1), left=False)
-    os.rmdir(store.home.at("run", *_in_run(store)))
-    kept.make(_at(store, 2))
-    assert is_as_made(_at(store, 2))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
-import gc
 import os
 import re
 import select
@@ -11,24 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
-import weakref
 from pathlib import Path
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import pytest
 
-from rukh.contract.names import tool_name
-from rukh.mcp import serve
-from rukh.mcp.adapter import Adapter
-from rukh.mcp.ports import Outcome, View
-from rukh.mcp.serve import serve_stdio
 from tests.support.mcp_client import PATIENCE, Pipes
-from tests.support.mcp_messages import ROOT, cancel, line, request, sent
-from tests.support.mcp_port import BINDING, NAMESPACE, REVISION, FakePort, envelope
-
-if TYPE_CHECKING:
-    from rukh.mcp.ports import Cancel
+from tests.support.mcp_messages import ROOT, cancel, line, request
+from tests.support.mcp_port import envelope
 
 DISCOVER = request("server/discover", "d")
 
@@ -167,252 +155,10 @@ def test_a_last_line_without_lf_is_told_and_the_server_ends() -> None:
         assert pipes.ended() == 0
 
 
-@pytest.mark.requirement("RK-MCP-038")
-def test_serving_gives_back_every_descriptor_and_the_signals() -> None:
-    before = (
-        os.listdir("/proc/self/fd"),
-        [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
-    )
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    os.write(client_out, line(DISCOVER))
-    os.close(client_out)
-    try:
-        status = serve_stdio(Adapter(FakePort(), BINDING, name="rukh", version="0.1.0"), stdin, stdout)
-    finally:
-        gc.unfreeze()
-    answer = sent(os.read(client_in, 65536), "server/discover")
-    os.close(client_in)
-    after = (
-        os.listdir("/proc/self/fd"),
-        [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)],
-    )
-    assert (status, answer["id"], after) == (0, "d", before)
-
-
-class Telling(FakePort):
-    """Notes in which order names are resolved, calls are launched and calls end; only some are ever launched."""
-
-    def __init__(self, *, launches: bool) -> None:
-        super().__init__()
-        self.launches = launches
-        self.order: list[str] = []
-
-    def view(self, endpoint: str, deadline_at: float) -> View:
-        self.order.append("resolved")
-        return super().view(endpoint, deadline_at)
-
-    def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: Cancel) -> Outcome:
-        if self.launches:
-            self.order.append("launched")
-            cancel.launched()
-        else:
-            self.order.append("ended")
-        return super().invoke(view, identity, arguments, cancel)
-
-
-class Lock:
-    """A lock that notes whether each wait for it ended by itself."""
-
-    waits: ClassVar[list[bool]] = []
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.release, self.locked = self._lock.release, self._lock.locked
-
-    def acquire(self, timeout: float = -1) -> bool:
-        got = self._lock.acquire(timeout=timeout)
-        self.waits.append(got)
-        return got
-
-
-@pytest.mark.parametrize("launches", [True, False], ids=["launched", "ended at once"])
-def test_a_call_has_a_head_start_over_the_lines_behind_it(
-    launches: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serve, "_HEAD_START", 20)
-    monkeypatch.setattr(_thread, "allocate_lock", Lock)
-    monkeypatch.setattr(Lock, "waits", [])
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
-    calls = [line(request("tools/call", id, name=name, arguments={})) for id in range(3)]
-    os.write(client_out, b"".join(calls))
-    os.close(client_out)
-    port = Telling(launches=launches)
-    try:
-        status = serve_stdio(Adapter(port, BINDING, name="rukh", version="0.1.0"), stdin, stdout)
-    finally:
-        gc.unfreeze()
-    os.close(client_in)
-    assert status == 0
-    assert port.order == ["resolved", "launched" if launches else "ended"] * 3
-    assert Lock.waits == [True] * 6  # to hold it, and for the head start
-
-
 def test_a_call_that_is_never_launched_does_not_keep_the_lines_behind_it() -> None:
     with Pipes() as pipes:
         pipes.send(call(pipes, 1, "wait"), call(pipes, 2, "echo"))
         assert pipes.receive()["id"] == 2
-
-
-@pytest.mark.requirement("RK-STORE-020")
-@pytest.mark.parametrize("calls", [0, 1, 3])
-def test_what_no_call_should_wait_for_is_done_behind_the_answer_of_each(calls: int) -> None:
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
-    for id in range(calls):
-        os.write(client_out, line(request("tools/call", id, name=name, arguments={})))
-    os.close(client_out)
-    done: SimpleQueue[bool] = SimpleQueue()
-
-    def behind() -> None:
-        """Waits for an answer, which would never come if it waited for this."""
-        done.put(bool(select.select([client_in], [], [], PATIENCE)[0]))
-
-    try:
-        adapter = Adapter(FakePort(), BINDING, name="rukh", version="0.1.0")
-        status = serve_stdio(adapter, stdin, stdout, behind=behind)
-    finally:
-        gc.unfreeze()
-    assert (status, [done.get(timeout=PATIENCE) for _ in range(calls)]) == (0, [True] * calls)
-    assert done.empty()
-    os.close(client_in)
-
-
-@pytest.mark.requirement("RK-MCP-035")
-@pytest.mark.parametrize("had", [True, False])
-def test_a_call_for_which_no_thread_is_to_be_had_is_busy(had: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(*_: Any) -> int:
-        raise RuntimeError("can't start new thread")
-
-    if not had:
-        monkeypatch.setattr(_thread, "start_new_thread", none)
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
-    os.write(client_out, line(request("tools/call", 1, name=name, arguments={})))
-    os.close(client_out)
-    try:
-        status = serve_stdio(Adapter(FakePort(), BINDING, name="rukh", version="0.1.0"), stdin, stdout)
-    finally:
-        gc.unfreeze()
-    answer = sent(os.read(client_in, 1 << 16), "tools/call")
-    os.close(client_in)
-    assert (status, answer.get("error", {}).get("data")) == (0, None if had else {"code": "busy"})
-
-
-class Marking(FakePort):
-    """Leaves a mark in each thread that invokes; `gone` says that one of these is no more."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gone = threading.Event()
-        self._local = threading.local()
-
-    def invoke(self, view: View, identity: str, arguments: dict[str, Any], cancel: Cancel) -> Outcome:
-        self._local.mark = FakePort()
-        weakref.finalize(self._local.mark, self.gone.set)
-        return super().invoke(view, identity, arguments, cancel)
-
-
-@pytest.mark.requirement("RK-MCP-046")
-def test_the_thread_of_a_call_waits_for_the_next_one_and_ends_with_the_connection() -> None:
-    port = Marking()
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
-
-    def client() -> None:
-        os.write(client_out, line(request("tools/call", 1, name=name, arguments={})))
-        told.append(os.read(client_in, 1 << 16))
-        told.append(port.gone.is_set())
-        os.close(client_out)
-
-    told: list[bytes | bool] = []
-    other = threading.Thread(target=client)
-    other.start()
-    try:
-        status = serve_stdio(Adapter(port, BINDING, name="rukh", version="0.1.0"), stdin, stdout)
-    finally:
-        gc.unfreeze()
-    other.join()
-    os.close(client_in)
-    assert (status, told[1:]) == (0, [False])
-    assert port.gone.wait(PATIENCE)
-
-
-@pytest.mark.requirement("RK-MCP-038")
-def test_a_thread_that_wakes_a_loop_that_has_ended_touches_nobody_elses_descriptor(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    returned, gone = threading.Event(), threading.Event()
-
-    class Late(list[Any]):
-        """Of a thread that does not come to the wake-up before the loop, woken by something else, found its line."""
-
-        def append(self, call: Any) -> None:
-            super().append(call)
-            loops[0].wake.nudge()
-            returned.wait(PATIENCE)
-
-    loops: list[serve._Loop] = []
-    begin = serve._Loop.__init__
-
-    def begun(loop: serve._Loop, *rest: Any) -> None:
-        begin(loop, *rest)
-        loops.append(loop)
-        weakref.finalize(loop.wake, gone.set)
-        loop._done = Late()
-
-    monkeypatch.setattr(serve._Loop, "__init__", begun)
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    name = tool_name(NAMESPACE, REVISION, "acme.notes/echo")
-    os.write(client_out, line(request("tools/call", 1, name=name, arguments={})))
-    os.close(client_out)
-    try:
-        status = serve_stdio(Adapter(FakePort(), BINDING, name="rukh", version="0.1.0"), stdin, stdout)
-    finally:
-        gc.unfreeze()
-    before = os.listdir("/proc/self/fd")
-    others = [os.pipe2(os.O_NONBLOCK) for _ in range(4)]  # what has the numbers that are free now
-    returned.set()
-    assert gone.wait(PATIENCE)
-    for reader, writer in others:
-        with pytest.raises(BlockingIOError):
-            os.read(reader, 1)
-        os.close(reader)
-        os.close(writer)
-    os.close(client_in)
-    assert status == 0
-    assert (
-        len(os.listdir("/proc/self/fd")) == len(before) - 3
-    )  # the wake-up's two as well, and the client's end
-
-
-@pytest.mark.requirement("RK-MCP-039")
-def test_an_answer_that_nobody_will_read_does_not_keep_the_server() -> None:
-    stdin, client_out = os.pipe()
-    client_in, stdout = os.pipe()
-    os.write(client_out, line(DISCOVER))
-    turns: list[int] = []
-
-    def clock() -> float:
-        """Seconds that pass by being read; at the third reading the answer waits, and its reader goes away."""
-        turns.append(len(turns))
-        if len(turns) == 3:
-            os.close(client_in)
-        return float(len(turns))
-
-    try:
-        adapter = Adapter(FakePort(), BINDING, name="rukh", version="0.1.0")
-        status = serve_stdio(adapter, stdin, stdout, clock=clock)
-    finally:
-        gc.unfreeze()
-    os.close(client_out)
-    assert (status, len(turns)) == (125, 3)
 
 
 SIGNALS = {"SIGTERM": (signal.SIGTERM, 125), "SIGINT": (signal.SIGINT, 130)}
