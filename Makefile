@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
+# The order of the suite in `make verify`: another one each time, and the same one again with SEED=… .
+SEED   ?= $(shell date +%s)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format tidy lint types generated arrows callpath trace verify models crashes rules bench lock clean
@@ -45,7 +47,8 @@ callpath: $(STAMP)  ## what a call from the terminal may import
 trace: $(STAMP)  ## clause -> requirement -> evidence
 	$(PY) -m tools.trace
 
-verify: $(STAMP)  ## the long sweeps: larger Hypothesis profile, models, contention, mutated lines, load
+verify: $(STAMP)  ## the long sweeps: any order, larger Hypothesis profile, models, contention, mutated lines, load
+	$(PY) -m pytest -q -n 2 --random-order-bucket=global --random-order-seed=$(SEED)
 	$(PY) -m pytest -q -n 2 -m hypothesis --hypothesis-profile=verify
 	$(PY) -m models
 	$(PY) -m tools.contention

@@ -227,9 +227,9 @@ STUBBORN = {
 @pytest.mark.requirement("RK-LIFE-021", "RK-EXEC-015")
 @pytest.mark.parametrize("name", STUBBORN)
 def test_at_the_deadline_the_ladder_is_climbed_until_the_child_is_gone(tmp_path: Path, name: str) -> None:
-    """The budget is short; what is asserted is who ended the child, not when."""
+    """Times are short, and long enough for a busy machine; what is asserted is who ended the child, not when."""
     body, status = STUBBORN[name]
-    report = called(scripted("confirm()\n" + body, tmp_path), seconds=0.2, stop_ms=600)
+    report = called(scripted("confirm()\n" + body, tmp_path), seconds=0.5, stop_ms=1500)
 
     assert (("cancelled", "deadline"), status) == (verdict(report), report.exit_status)
 
@@ -243,11 +243,11 @@ def test_progress_does_not_move_the_deadline(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("RK-LIFE-022")
-@pytest.mark.parametrize(("ignoring", "stop_ms"), [("", 3000), ("signal.signal(15, signal.SIG_IGN); ", 200)])
+@pytest.mark.parametrize(("ignoring", "stop_ms"), [("", 3000), ("signal.signal(15, signal.SIG_IGN); ", 2000)])
 def test_a_child_that_stays_behind_its_report_has_lingered(
     tmp_path: Path, ignoring: str, stop_ms: int
 ) -> None:
-    """Who obeys TERM has a budget that is never short of time for it; who does not is waited for."""
+    """Both budgets leave a busy machine time between the signal that ends the child and the report."""
     report = called(scripted(f"confirm(); {ignoring}{DONE}; forever()", tmp_path), stop_ms=stop_ms)
 
     assert ("execution_failed", "cleanup_unconfirmed") == verdict(report)

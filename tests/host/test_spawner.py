@@ -47,12 +47,14 @@ def test_a_supervisor_is_used_again_when_nothing_of_its_call_is_left(tmp_path: P
 
 
 def kill_all(spawner: Spawner, *, workers: bool) -> None:
-    """Kill the spawner, and with `workers` every supervisor that it had made."""
+    """Kill the spawner, and with `workers` every supervisor that it had made, and nobody else's process."""
+    others = frozenset(process for process, _ in descendants(os.getpid(), frozenset({spawner.process})))
     os.kill(spawner.process, signal.SIGKILL)
     os.waitpid(spawner.process, 0)
-    while workers and (rows := descendants(os.getpid())):
+    while workers and (rows := descendants(os.getpid(), others)):
         signal_each(rows, signal.SIGKILL)
-        os.waitpid(-1, 0)
+        for process, _ in rows:
+            os.waitpid(process, 0)
 
 
 def test_without_spawner_and_supervisors_the_attempt_fails_and_nothing_stays_open(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -201,12 +201,13 @@ def nothing_left() -> Iterator[None]:
     """
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     before = {process for process, _ in descendants(os.getpid())}
+    known = _children()
     yield
     left = [process for process, _ in descendants(os.getpid()) if process not in before]
     stayed = [process for process in left if not gone(process)]
     for process in stayed:
         os.kill(process, signal.SIGKILL)
-    _reap()
+    _reap(_children() - known)
     assert stayed == []
 
 
@@ -229,12 +230,20 @@ def readable(descriptor: int, seconds: float = PATIENCE) -> bool:
     return bool(waiting.poll(seconds * 1000))
 
 
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
+def _children() -> set[int]:
+    """The children of this process, with those that have ended and were not waited for."""
+    found: set[int] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended meanwhile
+            found.update(int(word) for word in (task / "children").read_text().split())
+    return found
+
+
+def _reap(processes: set[int]) -> None:
+    """Take the exits of `processes`; those of others' children belong to whoever started them."""
+    for process in processes:
+        with suppress(ChildProcessError):
+            os.waitpid(process, os.WNOHANG)
 
 
 class Meeting:

@@ -56,8 +56,11 @@ class RawClient:
     def send(self, line: bytes) -> None:
         """Write one line as it is."""
         assert self._process.stdin is not None
-        self._process.stdin.write(line + b"\n")
-        self._process.stdin.flush()
+        try:
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise AssertionError(f"the server is gone: {self._last_words()}") from None
 
     def receive(self) -> dict[str, Any]:
         """The next message, judged by the package and by the published schema."""
@@ -70,8 +73,14 @@ class RawClient:
     def _judged(self) -> tuple[dict[str, Any], bytes]:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
-        assert line.endswith(b"\n"), f"no message: {line!r}"
+        assert line.endswith(b"\n"), f"no message: {line!r}; {self._last_words()}"
         return sent(line), line
+
+    def _last_words(self) -> str:
+        """How a server ended that should not have, and what it said."""
+        assert self._process.stderr is not None
+        status = self._process.wait(timeout=PATIENCE)
+        return f"status {status}, {self._process.stderr.read()!r}"
 
     def start(self, method: str, **params: Any) -> int:
         """Send one request and give its id."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from rukh.contract.names import tool_name
 from rukh.values.registry import RESERVED_WORDS
 from tests.contract.documents import command, descriptor, encoded, parameter
 from tests.support import echo
-from tests.support.homes import InstalledHome
+from tests.support.homes import PATIENCE, InstalledHome
 from tests.support.mcp_messages import UNKNOWN_TOOL
 from tests.support.rawmcp import META, RawClient
 from tests.support.stubs import apply, owner_text, rows
@@ -222,6 +223,15 @@ def children(process: int) -> int:
     return count
 
 
+def ready(process: int) -> int:
+    """How many processes a server has that was not called yet, once they are there: a spawner and one supervisor."""
+    end = time.monotonic() + PATIENCE
+    while (count := children(process)) < 2:
+        assert time.monotonic() < end
+        os.sched_yield()
+    return count
+
+
 LOOKS = [
     ["--help"],
     ["--version"],
@@ -243,26 +253,25 @@ LOOKS = [
 
 
 @pytest.mark.requirement("RK-PAR-010", "RK-MCP-023")
-def test_looking_starts_prepares_and_records_nothing(
-    exposed: InstalledHome, client: RawClient, marker: Path
-) -> None:
+def test_looking_starts_prepares_and_records_nothing(exposed: InstalledHome, marker: Path) -> None:
     """Lists, discovery, help and the owner's views, over and over: no process, no file, no row, no use of a budget."""
     marker.unlink(missing_ok=True)
     counts = (
         "SELECT (SELECT count(*) FROM invocation), (SELECT count(*) FROM audit), (SELECT count(*) FROM reference), "
         "(SELECT sum(calls_used) FROM task)"
     )
-    assert len(client.names()) == 3  # the key of the cursors is made on first use
-    before = fingerprint(exposed), rows(exposed, counts), children(client.pid)
-    for _ in range(20):
-        assert "result" in client.request("server/discover")
-        assert "result" in client.request("tools/list")
-    assert children(client.pid) == before[2]
-    for words in LOOKS:
-        assert exposed.run(*words).returncode == 0, words
-    assert (fingerprint(exposed), rows(exposed, counts), children(client.pid)) == before
-    assert not marker.exists()
-    assert client.call("acme-echo-say", {})["outcome"] == "succeeded"
+    with RawClient(exposed) as client:
+        assert len(client.names()) == 3  # the key of the cursors is made on first use
+        before = fingerprint(exposed), rows(exposed, counts), ready(client.pid)
+        for _ in range(20):
+            assert "result" in client.request("server/discover")
+            assert "result" in client.request("tools/list")
+        assert children(client.pid) == before[2]
+        for words in LOOKS:
+            assert exposed.run(*words).returncode == 0, words
+        assert (fingerprint(exposed), rows(exposed, counts), children(client.pid)) == before
+        assert not marker.exists()
+        assert client.call("acme-echo-say", {})["outcome"] == "succeeded"
     assert marker.exists()
     assert rows(exposed, counts) != before[1]
 
