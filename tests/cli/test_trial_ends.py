@@ -22,6 +22,7 @@ from rukh.contract.cases import judge_cases
 from rukh.values.errors import RukhError
 from tests.cli import test_trial as trial
 from tests.support.children import Meeting
+from tests.support.families import children
 from tests.support.homes import PATIENCE, PROGRAM
 
 leaves_nothing = trial.leaves_nothing
@@ -190,10 +191,6 @@ def test_who_is_in_a_hurry_and_signals_again_is_left_nothing_either(
     meeting.close()
 
     assert (130, b"", b"") == (process.returncode, out, err.strip())
-
-
-def children(process: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
 @pytest.mark.requirement("RK-AUTHOR-067")

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from rukh.host.spawner import Launch, Spawner
 from rukh.host.streams import Streams
 from rukh.host.supervisor import descendants
 from rukh.machines.channel import _Channel
+from tests.support.families import children
 
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 PATIENCE = 10.0  # seconds: a bound for what must happen, never how long it takes
@@ -129,10 +130,12 @@ def called(
     **limits: int,
 ) -> Report:
     """Run one call to its proposal, by a spawner of its own unless one is given."""
-    own = Spawner.start(one_call=True) if spawner is None else None
-    try:
+    given: AbstractContextManager[Spawner] = (
+        closing(Spawner.start(one_call=True)) if spawner is None else nullcontext(spawner)
+    )
+    with given as serving:
         return run(
-            spawner or own,  # type: ignore[arg-type]
+            serving,
             launch,
             execute=request or execute(),
             declared=declared,
@@ -141,9 +144,6 @@ def called(
             cancel=cancel or Cancel(),
             **limits,
         )
-    finally:
-        if own is not None:
-            own.close()
 
 
 def verdict(report: Report) -> tuple[str, str]:
@@ -201,13 +201,13 @@ def nothing_left() -> Iterator[None]:
     """
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     before = {process for process, _ in descendants(os.getpid())}
-    known = _children()
+    known = set(children(os.getpid()))
     yield
     left = [process for process, _ in descendants(os.getpid()) if process not in before]
     stayed = [process for process in left if not gone(process)]
     for process in stayed:
         os.kill(process, signal.SIGKILL)
-    _reap(_children() - known)
+    _reap(set(children(os.getpid())) - known)
     assert stayed == []
 
 
@@ -228,15 +228,6 @@ def readable(descriptor: int, seconds: float = PATIENCE) -> bool:
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
     return bool(waiting.poll(seconds * 1000))
-
-
-def _children() -> set[int]:
-    """The children of this process, with those that have ended and were not waited for."""
-    found: set[int] = set()
-    for task in Path("/proc/self/task").iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended meanwhile
-            found.update(int(word) for word in (task / "children").read_text().split())
-    return found
 
 
 def _reap(processes: set[int]) -> None:

@@ -78,9 +78,8 @@ class RawClient:
 
     def _last_words(self) -> str:
         """How a server ended that should not have, and what it said."""
-        assert self._process.stderr is not None
-        status = self._process.wait(timeout=PATIENCE)
-        return f"status {status}, {self._process.stderr.read()!r}"
+        _, self.errors = self._process.communicate(timeout=PATIENCE)
+        return f"status {self._process.returncode}, {self.errors!r}"
 
     def start(self, method: str, **params: Any) -> int:
         """Send one request and give its id."""

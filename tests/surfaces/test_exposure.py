@@ -17,6 +17,7 @@ from rukh.contract.names import tool_name
 from rukh.values.registry import RESERVED_WORDS
 from tests.contract.documents import command, descriptor, encoded, parameter
 from tests.support import echo
+from tests.support.families import family
 from tests.support.homes import PATIENCE, InstalledHome
 from tests.support.mcp_messages import UNKNOWN_TOOL
 from tests.support.rawmcp import META, RawClient
@@ -212,21 +213,10 @@ def fingerprint(home: InstalledHome) -> dict[str, str]:
     return found
 
 
-def children(process: int) -> int:
-    """How many processes came of this one."""
-    pending, count = [process], 0
-    while pending:
-        for thread in Path(f"/proc/{pending.pop()}/task").glob("*/children"):
-            below = [int(child) for child in thread.read_text().split()]
-            pending += below
-            count += len(below)
-    return count
-
-
 def ready(process: int) -> int:
-    """How many processes a server has that was not called yet, once they are there: a spawner and one supervisor."""
+    """How many processes a server that was not called yet is, once they are there: it, a spawner and one supervisor."""
     end = time.monotonic() + PATIENCE
-    while (count := children(process)) < 2:
+    while (count := len(family(process))) < 3:
         assert time.monotonic() < end
         os.sched_yield()
     return count
@@ -266,10 +256,10 @@ def test_looking_starts_prepares_and_records_nothing(exposed: InstalledHome, mar
         for _ in range(20):
             assert "result" in client.request("server/discover")
             assert "result" in client.request("tools/list")
-        assert children(client.pid) == before[2]
+        assert len(family(client.pid)) == before[2]
         for words in LOOKS:
             assert exposed.run(*words).returncode == 0, words
-        assert (fingerprint(exposed), rows(exposed, counts), children(client.pid)) == before
+        assert (fingerprint(exposed), rows(exposed, counts), len(family(client.pid))) == before
         assert not marker.exists()
         assert client.call("acme-echo-say", {})["outcome"] == "succeeded"
     assert marker.exists()

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support import echo
 from tests.support.children import Meeting, readable
+from tests.support.families import family
 from tests.support.frames import PYTHON
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
 from tests.support.rawmcp import RawClient
@@ -292,15 +293,6 @@ def test_a_mebibyte_without_a_newline_on_stderr_is_taken_and_only_its_beginning_
 # Floods.
 
 
-def processes(root: int) -> list[int]:
-    """A process and all that came of it."""
-    found = [root]
-    for process in found:
-        for thread in Path(f"/proc/{process}/task").glob("*/children"):
-            found += [int(child) for child in thread.read_text().split()]
-    return found
-
-
 def peak(process: int) -> int:
     """The most bytes that a process ever had in memory."""
     (line,) = (
@@ -330,7 +322,7 @@ def test_endless_output_costs_an_agents_host_no_memory_and_ends_with_the_cancell
     """A child that never stops writing: 128 MiB go by, the host's own processes grow by less than 4."""
     with RawClient(home) as client:
         assert told(agent(client, "text", {"out": (b"x" * 30_000).hex(), "lines": [DONE]})) == GOOD
-        hosts = processes(client.pid)
+        hosts = family(client.pid)
         before = [peak(process) for process in hosts]
         name = client.names()["acme-raw-text"]
         request = client.start("tools/call", name=name, arguments={"flood": meeting.path, "stream": stream})

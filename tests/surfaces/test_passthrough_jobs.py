@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support import probe
+from tests.support.families import children
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
 from tests.support.jobs import Shell, heeding
 from tests.support.probe import recorded, rows_of
@@ -72,7 +73,7 @@ def test_a_running_program_is_a_child_of_the_host_in_its_group_and_the_call_is_c
 ) -> None:
     program, host = listening(shell)
     assert host == shell.job
-    assert [program] == [int(n) for n in Path(f"/proc/{host}/task/{host}/children").read_text().split()]
+    assert [program] == children(host)
     assert (os.getpgid(host), os.getsid(host)) == (os.getpgid(program), os.getsid(program))
     assert shell.job == os.getpgid(program)
     assert os.readlink(f"/proc/{program}/cwd") == os.readlink(f"/proc/{host}/cwd")

@@ -25,6 +25,7 @@ from rukh.store.home import open_home
 from rukh.store.store import Store
 from tests.support import probe
 from tests.support.children import gone
+from tests.support.families import children
 from tests.support.homes import PATIENCE, PROGRAM, InstalledHome
 from tests.support.jobs import heeding
 
@@ -151,8 +152,7 @@ def test_who_keeps_the_lock_stands_aside_and_has_nothing_of_the_callers(
     with called(home) as call:
         watcher = watcher_of(store, call.host.pid)
         lock = store.home.at("locks", holder_of(store))
-        children = Path(f"/proc/{call.host.pid}/task/{call.host.pid}/children").read_text().split()
-        assert [str(call.program)] == children
+        assert [call.program] == children(call.host.pid)
         assert lock not in targets(call.program).values()
         assert os.getsid(watcher) not in (os.getsid(call.host.pid), os.getsid(0))
         assert os.readlink(f"/proc/{watcher}/cwd") == "/"
